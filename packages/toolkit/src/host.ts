@@ -1,0 +1,4 @@
+export { runTool, prepareTool } from "./run-tool.ts";
+export type { RunHost, RunJournal, RunOutcome, PrepareOutcome, InputRequest, RpcError } from "./run-host.ts";
+export { loadCatalog } from "./catalog.ts";
+export type { Catalog } from "./catalog.ts";

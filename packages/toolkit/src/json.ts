@@ -1,0 +1,7 @@
+/** Any JSON value. */
+export type JsonValue = null | boolean | number | string | readonly JsonValue[] | JsonObject;
+
+/** A JSON object. */
+export interface JsonObject {
+  readonly [key: string]: JsonValue | undefined;
+}

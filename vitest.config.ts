@@ -1,0 +1,16 @@
+import { defineConfig } from "vitest/config";
+
+const conditions = ["source", "node", "import", "default"];
+
+/** One run for all: units beside the code, `.redis.test.ts` on a real Redis, and `test/` for what crosses processes. */
+export default defineConfig({
+  resolve: { conditions },
+  ssr: { resolve: { conditions, externalConditions: conditions } },
+  test: {
+    include: ["packages/*/src/**/*.test.ts", "apps/*/src/**/*.test.ts", "test/**/*.test.ts"],
+    globalSetup: ["test/global-setup.ts"],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+    reporters: ["default"],
+  },
+});
