@@ -1,0 +1,17 @@
+export { VARIABLES } from "./variables.ts";
+export type { Config, ConfigField, Role, Variable } from "./variables.ts";
+export { isLoopback, parseConfig } from "./config.ts";
+export type { Environment, ParseOptions } from "./config.ts";
+export { ConfigError } from "./config-error.ts";
+export { describeConfig, maskPasswords } from "./describe-config.ts";
+export { createLog } from "./log.ts";
+export type { Log, LogOptions } from "./log.ts";
+export { createMetrics } from "./metrics.ts";
+export type { Metrics } from "./metrics.ts";
+export { createOpsServer } from "./ops-server.ts";
+export type { OpsServer, OpsServerDeps } from "./ops-server.ts";
+export { runMain, runProcess } from "./run-process.ts";
+export type { RunProcessOptions, Service } from "./run-process.ts";
+export { VERSION } from "./version.ts";
+export { startRoleProcess } from "./role-process.ts";
+export type { RoleProcess, RoleProcessOptions } from "./role-process.ts";
