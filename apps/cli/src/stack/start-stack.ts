@@ -1,0 +1,119 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type RunningRedis, ensureRedisServer, startRedisServer } from "@perdure/redis-server";
+import { type RoleProcess, startRoleProcess } from "@perdure/runtime";
+import { dataSecret } from "./data-secret.ts";
+import { type DevIssuer, openDevIssuer } from "../issuer/dev-issuer.ts";
+import { type IssuerServer, startIssuerServer } from "../issuer/issuer-server.ts";
+
+/** What a stack on one machine is made of. */
+export interface StackOptions {
+  readonly dataDir: string;
+  readonly host: string;
+  readonly port: number;
+  /** The replica's; the worker has the next one. */
+  readonly opsPort: number;
+  /** 0 for any free one. */
+  readonly issuerPort: number;
+  /** A Redis to use instead of a private one. */
+  readonly redisUrl?: string | undefined;
+  /** Further `PERDURE_*` variables for both roles. */
+  readonly env: Readonly<Record<string, string>>;
+  /** Told what is being done when it takes more than a moment. */
+  readonly say: (line: string) => void;
+}
+
+/** A private Redis, a development issuer, a replica and a worker, each a process (the issuer lives in this one). */
+export interface Stack {
+  readonly url: string;
+  readonly issuer: DevIssuer;
+  /** Resolves with a sentence when a part ends by itself. */
+  readonly broken: Promise<string>;
+  stop(): Promise<void>;
+}
+
+const MAIN_OF = {
+  replica: fileURLToPath(new URL("../../../api/src/main.ts", import.meta.url)),
+  worker: fileURLToPath(new URL("../../../worker/src/main.ts", import.meta.url)),
+};
+
+/** Starts all parts and resolves once they serve. What was started is stopped again when one of them fails. */
+export async function startStack(options: StackOptions): Promise<Stack> {
+  const started: { stop(): Promise<void> }[] = [];
+  const stop = async (): Promise<void> => {
+    // The worker gives its leases back while Redis is still there, so the order is the reverse of the start.
+    for (const part of started.splice(0).toReversed()) await part.stop();
+  };
+  try {
+    await mkdir(join(options.dataDir, "logs"), { recursive: true });
+    const redis = options.redisUrl === undefined ? await startPrivateRedis(options) : undefined;
+    if (redis) started.push(redis);
+    const issuer = await openDevIssuer(options.dataDir);
+    const issuerServer = await startIssuer(issuer, options);
+    started.push(issuerServer);
+    const env = {
+      PERDURE_REDIS_URL: redis?.url ?? options.redisUrl ?? "",
+      PERDURE_HOST: options.host,
+      PERDURE_PORT: String(options.port),
+      PERDURE_DATA: options.dataDir,
+      PERDURE_ISSUER: issuer.issuer,
+      PERDURE_AUDIENCE: issuer.audience,
+      PERDURE_JWKS: issuer.jwksFile,
+      PERDURE_SECRET: await dataSecret(options.dataDir),
+      ...options.env,
+    };
+    const roles = await startRoles(options, env, started);
+    const url = `http://${options.host}:${options.port}/mcp`;
+    await writeFile(join(options.dataDir, "server.json"), JSON.stringify({ url }));
+    return { url, issuer, broken: firstToEnd(roles), stop };
+  } catch (error) {
+    await stop();
+    throw error;
+  }
+}
+
+async function startPrivateRedis({ dataDir, say }: StackOptions): Promise<RunningRedis> {
+  const dir = join(dataDir, "redis");
+  await mkdir(dir, { recursive: true });
+  const binary = await ensureRedisServer({ say });
+  return startRedisServer({ binary, dir, appendfsync: "always", say });
+}
+
+async function startIssuer(issuer: DevIssuer, { host, issuerPort }: StackOptions): Promise<IssuerServer> {
+  try {
+    return await startIssuerServer(issuer, { host, port: issuerPort });
+  } catch (error) {
+    throw new Error(`The development issuer cannot listen on ${host}:${issuerPort}`, { cause: error });
+  }
+}
+
+async function startRoles(
+  options: StackOptions,
+  env: Readonly<Record<string, string>>,
+  started: { stop(): Promise<void> }[],
+): Promise<readonly RoleProcess[]> {
+  const start = async (name: "replica" | "worker", opsPort: number): Promise<RoleProcess> => {
+    const role = await startRoleProcess({
+      name,
+      main: MAIN_OF[name],
+      env: { ...env, PERDURE_OPS_PORT: String(opsPort) },
+      logFile: join(options.dataDir, "logs", `${name}.log`),
+      opsPort,
+    });
+    started.push(role);
+    return role;
+  };
+  const both = await Promise.allSettled([
+    start("replica", options.opsPort),
+    start("worker", options.opsPort + 1),
+  ]);
+  return both.map((outcome) => {
+    if (outcome.status === "rejected") throw outcome.reason;
+    return outcome.value;
+  });
+}
+
+async function firstToEnd(roles: readonly RoleProcess[]): Promise<string> {
+  return Promise.race(roles.map(async ({ name, exited }) => `The ${name} ended (${await exited})`));
+}
