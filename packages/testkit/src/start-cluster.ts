@@ -1,0 +1,139 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type RunningRedis, freePort } from "@perdure/redis-server";
+import { type RoleProcess, startRoleProcess } from "@perdure/runtime";
+import { SignJWT, exportJWK, generateKeyPair } from "jose";
+import { type StartRedisOptions, startRedis } from "./start-redis.ts";
+
+const ISSUER = "https://issuer.test";
+const AUDIENCE = "perdure-test";
+
+/** What a cluster is made of. */
+export interface ClusterOptions {
+  readonly replicas: number;
+  readonly workers: number;
+  /** For its Redis; ignored when `redisUrl` is given. */
+  readonly redis?: StartRedisOptions;
+  /** Further `PERDURE_*` variables for every role. */
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+/** Whom a token speaks for. */
+export interface TestIdentity {
+  readonly tenant?: string;
+  readonly principal?: string;
+  readonly scope?: string;
+  /** From now; negative for an expired one. Default 600. */
+  readonly expiresInSeconds?: number;
+}
+
+/** A replica of a cluster. */
+export interface ClusterReplica extends RoleProcess {
+  /** Its MCP endpoint. */
+  readonly url: string;
+}
+
+/** Replicas, workers and a Redis as real processes, with an issuer that the replicas trust. */
+export interface Cluster extends AsyncDisposable {
+  readonly redis: RunningRedis;
+  readonly replicas: readonly ClusterReplica[];
+  readonly workers: readonly RoleProcess[];
+  /** A signed token. Tenant "acme" and principal "alice" unless said otherwise. */
+  token(identity?: TestIdentity): Promise<string>;
+  startReplica(env?: Readonly<Record<string, string>>): Promise<ClusterReplica>;
+  startWorker(env?: Readonly<Record<string, string>>): Promise<RoleProcess>;
+  /** Stops every process and removes the folder. Idempotent. */
+  stop(): Promise<void>;
+}
+
+const MAIN_OF = {
+  api: fileURLToPath(new URL("../../../apps/api/src/main.ts", import.meta.url)),
+  worker: fileURLToPath(new URL("../../../apps/worker/src/main.ts", import.meta.url)),
+};
+
+/** Starts a cluster and resolves once every role is ready. Stop it, or hold it with `await using`. */
+export async function startCluster(options: ClusterOptions): Promise<Cluster> {
+  const dir = await mkdtemp(join(tmpdir(), "perdure-cluster-"));
+  const { publicKey, privateKey } = await generateKeyPair("ES256");
+  const jwksFile = join(dir, "jwks.json");
+  await writeFile(
+    jwksFile,
+    JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "test", alg: "ES256" }] }),
+  );
+  const redis = await startRedis(options.redis);
+  const shared = {
+    PERDURE_REDIS_URL: redis.url,
+    PERDURE_DURABILITY: options.redis?.appendfsync === "always" ? "durable" : "ephemeral",
+    PERDURE_ISSUER: ISSUER,
+    PERDURE_AUDIENCE: AUDIENCE,
+    PERDURE_JWKS: jwksFile,
+    PERDURE_SECRET: "a secret of the tests, shared by all replicas",
+    ...options.env,
+  };
+  const replicas: ClusterReplica[] = [];
+  const workers: RoleProcess[] = [];
+  let started = 0;
+
+  const start = async (
+    role: "api" | "worker",
+    env: Readonly<Record<string, string>>,
+  ): Promise<RoleProcess> => {
+    started += 1;
+    const name = `${role}-${started}`;
+    const opsPort = await freePort();
+    return startRoleProcess({
+      name,
+      main: MAIN_OF[role],
+      env: { ...shared, ...env, PERDURE_OPS_PORT: String(opsPort) },
+      logFile: join(dir, `${name}.log`),
+      opsPort,
+    });
+  };
+
+  const cluster: Cluster = {
+    redis,
+    replicas,
+    workers,
+    token: ({ tenant = "acme", principal = "alice", scope, expiresInSeconds = 600 } = {}) => {
+      const now = Math.floor(Date.now() / 1000);
+      return new SignJWT({ tenant, ...(scope === undefined ? {} : { scope }) })
+        .setProtectedHeader({ alg: "ES256", kid: "test" })
+        .setIssuer(ISSUER)
+        .setAudience(AUDIENCE)
+        .setSubject(principal)
+        .setIssuedAt(now)
+        .setExpirationTime(now + expiresInSeconds)
+        .sign(privateKey);
+    },
+    async startReplica(env = {}) {
+      const port = await freePort();
+      const role = await start("api", { ...env, PERDURE_PORT: String(port) });
+      const replica = { ...role, url: `http://127.0.0.1:${port}/mcp` };
+      replicas.push(replica);
+      return replica;
+    },
+    async startWorker(env = {}) {
+      const worker = await start("worker", env);
+      workers.push(worker);
+      return worker;
+    },
+    async stop() {
+      await Promise.all([...replicas, ...workers].map((role) => role.stop(5_000)));
+      await redis.stop();
+      await rm(dir, { recursive: true, force: true });
+    },
+    [Symbol.asyncDispose]: () => cluster.stop(),
+  };
+  try {
+    await Promise.all([
+      ...Array.from({ length: options.replicas }, () => cluster.startReplica()),
+      ...Array.from({ length: options.workers }, () => cluster.startWorker()),
+    ]);
+  } catch (error) {
+    await cluster.stop();
+    throw error;
+  }
+  return cluster;
+}
