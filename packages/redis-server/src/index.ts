@@ -1,0 +1,11 @@
+export { ensureRedisServer } from "./ensure-redis-server.ts";
+export type { EnsureOptions } from "./ensure-redis-server.ts";
+export { findRedisServer } from "./find-redis-server.ts";
+export type { FindOptions } from "./find-redis-server.ts";
+export { freePort } from "./free-port.ts";
+export { formatRedisBinary, parseRedisBinary } from "./redis-binary.ts";
+export type { RedisBinary } from "./redis-binary.ts";
+export { RedisServerError } from "./redis-server-error.ts";
+export type { RedisServerErrorCode } from "./redis-server-error.ts";
+export { startRedisServer } from "./start-redis-server.ts";
+export type { Appendfsync, RedisServerOptions, RunningRedis } from "./start-redis-server.ts";
