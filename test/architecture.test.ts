@@ -19,7 +19,7 @@ const ARROWS: Record<string, readonly string[]> = {
   "redis-server": [],
   redis: ["tasks"],
   "demo-tools": ["toolkit"],
-  testkit: ["tasks", "redis-server"],
+  testkit: ["tasks", "redis-server", "runtime"],
   api: ["tasks", "protocol", "toolkit", "runtime", "redis", "demo-tools"],
   worker: ["tasks", "toolkit", "runtime", "redis", "demo-tools"],
   cli: ["api", "worker", "tasks", "protocol", "toolkit", "runtime", "redis", "redis-server", "demo-tools"],
@@ -114,7 +114,6 @@ function problemsOf(root: string): string[] {
     const declared = new Set(Object.keys(manifest.dependencies ?? {}));
     if (isTest(file))
       for (const tool of [...rootTools, ...Object.keys(manifest.devDependencies ?? {})]) declared.add(tool);
-    if (manifest.name === "@perdure/testkit") declared.add("vitest");
     for (const specifier of importsOf(text)) {
       const target = packageOf(specifier);
       const said = `${file}: imports ${specifier}`;
