@@ -1,34 +1,17 @@
-import type { Refused, Verdict } from "./identity.ts";
-
-/** How tokens are judged. Every replica must have the same. */
-export interface TokenVerifierOptions {
-  /** The one issuer, compared with `iss` letter by letter. */
-  readonly issuer: string;
-  /** At least one; a token must name one of them in `aud` (RFC 8707 §2). */
-  readonly audience: readonly string[];
-  /** An https URL (http on loopback alone), or the path of a JWKS file. */
-  readonly jwks: string;
-  /** At least one, asymmetric only; `none` and HS* are refused with an {@link IdentityError}. */
-  readonly algorithms: readonly string[];
-  /** How far the issuer's clock may be off, for `exp` and `nbf`. */
-  readonly clockToleranceMs: number;
-  /** The name of a top-level claim, dots and all; or, when it begins with `/`, a JSON Pointer to a nested one. */
-  readonly tenantClaim: string;
-  /** Like `tenantClaim`. */
-  readonly principalClaim: string;
-  /** What any call needs. */
-  readonly requiredScopes: readonly string[];
-  /** How many verified tokens are remembered; 0 for none. */
-  readonly cacheSize: number;
-  /** From `protectedResourceMetadataUrl`. */
-  readonly metadataUrl: string;
-  /** When a key set is old enough to be fetched again in the background. Default 10 min for a URL, 5 s for a file. */
-  readonly keysRefreshMs?: number;
-  /** At most one look at the issuer's keys in this time, whatever tokens come. Default 30 s for a URL, 1 s for a file. */
-  readonly keysCooldownMs?: number;
-  /** How long one fetch of the keys may take. Default 5 s. */
-  readonly keysTimeoutMs?: number;
-}
+import { hash } from "node:crypto";
+import { compactVerify } from "jose";
+import type { CryptoKey } from "jose";
+import { parseBearer } from "./bearer.ts";
+import { createChallenges } from "./challenge.ts";
+import { EXPIRED, judgeClaims, parseClaimPath } from "./claims.ts";
+import { hasScopes } from "./identity.ts";
+import type { Identity, Refused, Verdict } from "./identity.ts";
+import { createKeyDocument } from "./key-document.ts";
+import { createKeySet } from "./key-set.ts";
+import { createTokenCache } from "./token-cache.ts";
+import { parseTokenHeader } from "./token-header.ts";
+import { assertTokenVerifierOptions } from "./token-verifier-options.ts";
+import type { TokenVerifierOptions } from "./token-verifier-options.ts";
 
 /** Where identity says what an operator should know: a pino logger fits. Never a token, a claim or a key. */
 export interface IdentityLog {
@@ -74,4 +57,117 @@ export interface TokenVerifier {
   stats(): TokenVerifierStats;
   /** Why tokens cannot be checked, each a sentence for `/readyz`; none when all is well. */
   problems(): readonly string[];
+}
+
+/**
+ * A {@link TokenVerifier} for the tokens of one issuer. Throws an {@link IdentityError} `bad_option` when an option
+ * makes no sense. It reads nothing before `start` or the first token.
+ *
+ *     header ─► bounds ─► hash ─► remembered, key set unchanged, not expired ─► ok, at once
+ *                           └──► alg, crit, kid ─► key ─► signature ─► claims ─► remembered ─► ok
+ */
+export function createTokenVerifier(options: TokenVerifierOptions, deps: TokenVerifierDeps): TokenVerifier {
+  assertTokenVerifierOptions(options);
+  const { requiredScopes } = options;
+  const { now, monotonicNow = () => performance.now(), fetch: fetcher = fetch, log } = deps;
+  const algorithms = [...options.algorithms];
+  const rules = {
+    issuer: options.issuer,
+    audience: [...options.audience],
+    clockToleranceMs: options.clockToleranceMs,
+    tenantPath: parseClaimPath(options.tenantClaim, "tenantClaim"),
+    principalPath: parseClaimPath(options.principalClaim, "principalClaim"),
+  };
+  const document = createKeyDocument(options.jwks, fetcher);
+  const isUrl = document.kind === "url";
+  const keys = createKeySet({
+    document,
+    monotonicNow,
+    refreshMs: options.keysRefreshMs ?? (isUrl ? 600_000 : 5000),
+    cooldownMs: options.keysCooldownMs ?? (isUrl ? 30_000 : 1000),
+    timeoutMs: options.keysTimeoutMs ?? 5000,
+    log,
+  });
+  const challenges = createChallenges({ metadataUrl: options.metadataUrl, requiredScopes });
+  const cache = createTokenCache(options.cacheSize);
+  const underWay = new Map<string, Promise<Verdict>>();
+  let hits = 0;
+  let misses = 0;
+  let refusals = 0;
+
+  const admit = (identity: Identity): Verdict =>
+    hasScopes(identity, requiredScopes) ? { verdict: "ok", identity } : challenges.insufficientScope([]);
+  const counted = <V extends Verdict>(verdict: V): V => {
+    if (verdict.verdict === "refused") refusals += 1;
+    return verdict;
+  };
+  const check = async (token: string, digest: string): Promise<Verdict> => {
+    const header = parseTokenHeader(token, algorithms);
+    if (header.verdict === "refused") return challenges.invalidToken(header.description);
+    const search = await keys.find(header);
+    if (search.verdict === "unavailable") return challenges.unavailable(search.retryAfterMs);
+    if (search.verdict === "unknown")
+      return challenges.invalidToken("The token was signed with an unknown key");
+    const payload = await verifySignature(token, search.keys, algorithms);
+    if (!payload) return challenges.invalidToken("The token's signature is not valid");
+    const claims = judgeClaims(payload, rules, now());
+    if (claims.verdict === "refused") return challenges.invalidToken(claims.description);
+    cache.set(digest, { identity: claims.identity, generation: search.generation });
+    return admit(claims.identity);
+  };
+
+  return {
+    verify(authorization) {
+      keys.refreshIfOld();
+      const bearer = parseBearer(authorization);
+      if (bearer.verdict === "none") return counted(challenges.noToken());
+      if (bearer.verdict === "repeated") return counted(challenges.repeated());
+      if (bearer.verdict === "malformed") return counted(challenges.invalidToken(bearer.description));
+      const digest = hash("sha256", bearer.token, "base64url");
+      const remembered = cache.get(digest);
+      if (remembered?.generation === keys.generation()) {
+        hits += 1;
+        if (now() < remembered.identity.expiresAtMs) return counted(admit(remembered.identity));
+        cache.delete(digest);
+        return counted(challenges.invalidToken(EXPIRED));
+      }
+      const shared = underWay.get(digest);
+      if (shared) return shared.then(counted);
+      misses += 1;
+      const checking = check(bearer.token, digest).finally(() => underWay.delete(digest));
+      underWay.set(digest, checking);
+      return checking.then(counted);
+    },
+    insufficientScope: (needed) => challenges.insufficientScope(needed),
+    start: () => keys.start(),
+    stop: () => keys.stop(),
+    stats() {
+      const loads = keys.loads();
+      return {
+        cached: cache.count(),
+        hits,
+        misses,
+        refused: refusals,
+        keyFetches: loads.tried,
+        keyFetchFailures: loads.failed,
+        keysAgeMs: loads.ageMs,
+      };
+    },
+    problems: () => keys.problems(),
+  };
+}
+
+async function verifySignature(
+  token: string,
+  keys: readonly CryptoKey[],
+  algorithms: string[],
+): Promise<Uint8Array | undefined> {
+  for (const key of keys) {
+    try {
+      return (await compactVerify(token, key, { algorithms })).payload;
+    } catch {
+      // Not this key, or a key too weak for its algorithm.
+    }
+  }
+  return undefined;
 }
