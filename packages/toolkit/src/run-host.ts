@@ -12,6 +12,17 @@ export interface RunJournal {
   readonly failures: ReadonlyMap<string, number>;
 }
 
+/** What a replica gives to a preparation, a prompt or a resource: enough to ask the client for input. */
+export interface CallHost {
+  readonly caller: Caller;
+  readonly signal: AbortSignal;
+  /** The client's declared capabilities (`ClientCapabilities`). */
+  readonly capabilities: JsonObject;
+  /** What was asked under which key in earlier rounds (it may be empty), and what the client has answered. */
+  readonly journal: Pick<RunJournal, "requests" | "answers">;
+  readonly log: (level: LogLevel, message: string, data?: JsonObject) => void;
+}
+
 /** What a worker, a replica or a test gives to a run. */
 export interface RunHost {
   readonly id: string;
@@ -76,3 +87,9 @@ export type PrepareOutcome =
   | Extract<RunOutcome, { kind: "failed" | "cancelled" | "waiting" | "stopped" }>
   /** The tool threw a `ToolError`. */
   | { readonly kind: "completed"; readonly result: JsonObject };
+
+/** How a prompt or a resource ended. `result` is a `GetPromptResult` or `ReadResourceResult` without `resultType` and `_meta`. */
+export type CallOutcome = Exclude<PrepareOutcome, { kind: "prepared" }>;
+
+/** How a completion ended. `result` is a `CompleteResult` without `resultType` and `_meta`: at most 100 values. */
+export type Completion = Extract<RunOutcome, { kind: "completed" | "failed" }>;
