@@ -25,7 +25,7 @@ const topFolders = readdirSync(root, { withFileTypes: true })
 const PATH = new RegExp(`(?<![\\w./@:-])(?:${topFolders.join("|")})/[\\w.*{},/-]*[\\w*/}]`, "g");
 const LINK = /\]\((?!\w+:|#)([^)#\s]+)[^)]*\)/g;
 /** A file by its bare name, in a code span: `moves.ts`. */
-const FILE = /`([\w.-]+\.(?:ts|lua|js|mjs|yml|yaml|json|md))`/g;
+const FILE = /`(\w[\w.-]*\.(?:ts|lua|js|mjs|yml|yaml|json|md))`/g;
 const SCRIPT = /\bnpm (?:run (?:-[\w-]+ )*([\w:-]+)|(test|start)\b)/g;
 const COMMAND = /(?:\b(?:npx|npm exec) |`)perdure ([a-z][\w-]*)/g;
 
@@ -93,6 +93,21 @@ test("the README's table lists every variable, in order, with its default", () =
       : !cells.includes(variable.default);
   });
   expect(wrong.map(({ name }) => name)).toEqual([]);
+});
+
+test("CONTRIBUTING.md gives a reason for every dependency, and for no other", () => {
+  const manifests = globSync(["package.json", "{apps,packages}/*/package.json"], { cwd: root });
+  const ours = /^(?:@perdure\/|perdure$)/;
+  const used = manifests.flatMap((path) => {
+    const manifest: Record<"dependencies" | "devDependencies", Record<string, string> | undefined> =
+      JSON.parse(textOf(path));
+    return Object.keys({ ...manifest.dependencies, ...manifest.devDependencies });
+  });
+  const reasons = textOf("CONTRIBUTING.md").split("## Dependencies")[1] ?? "";
+  const explained = [...reasons.matchAll(/^\| (`.+?`) \|/gm)].flatMap(([, cell = ""]) =>
+    cell.replaceAll("`", "").split(", "),
+  );
+  expect(explained.toSorted()).toEqual([...new Set(used)].filter((name) => !ours.test(name)).toSorted());
 });
 
 async function helpOf(command: string): Promise<string> {
