@@ -62,7 +62,7 @@ async function get(url: URL, fetcher: typeof fetch, signal: AbortSignal): Promis
     if (response.status < 300 || response.status > 399 || location === null) {
       throw new Error(`it answered with status ${response.status}`);
     }
-    const next = URL.parse(location, from);
+    const next = URL.parse(location, from.href);
     if (next?.origin !== url.origin) throw new Error("it redirects to another origin");
     from = next;
   }

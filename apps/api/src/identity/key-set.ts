@@ -108,6 +108,7 @@ export function createKeySet(options: KeySetOptions): KeySet {
     async find(header) {
       if (!current) await loadOnceIn(retryMs);
       if (!current) return { verdict: "unavailable", retryAfterMs: triedAtMs + retryMs - monotonicNow() };
+      refreshIfOld();
       let asked = generation;
       let keys = await candidates(current.search, header);
       if (keys.length === 0) {

@@ -11,7 +11,7 @@ export function isLoopback(host: string): boolean {
   const address = name.startsWith("[") && name.endsWith("]") ? name.slice(1, -1) : name;
   const family = isIP(address);
   if (family === 4) return address.startsWith("127.");
-  return family === 6 && new URL(`http://[${address}]`).hostname === "[::1]";
+  return family === 6 && URL.parse(`http://[${address}]`)?.hostname === "[::1]";
 }
 
 /** Throws an {@link IdentityError} `open_not_loopback` unless {@link isLoopback}: open mode serves nobody else. */

@@ -118,7 +118,6 @@ export function createTokenVerifier(options: TokenVerifierOptions, deps: TokenVe
 
   return {
     verify(authorization) {
-      keys.refreshIfOld();
       const bearer = parseBearer(authorization);
       if (bearer.verdict === "none") return counted(challenges.noToken());
       if (bearer.verdict === "repeated") return counted(challenges.repeated());
@@ -127,6 +126,7 @@ export function createTokenVerifier(options: TokenVerifierOptions, deps: TokenVe
       const remembered = cache.get(digest);
       if (remembered?.generation === keys.generation()) {
         hits += 1;
+        keys.refreshIfOld();
         if (now() < remembered.identity.expiresAtMs) return counted(admit(remembered.identity));
         cache.delete(digest);
         return counted(challenges.invalidToken(EXPIRED));
