@@ -36,5 +36,5 @@ export { assertInputResponse } from "./input-response.ts";
 export type { InputResponse } from "./input-response.ts";
 export { pageOf } from "./cursor.ts";
 export type { Page, Paging } from "./cursor.ts";
-export { MAX_STATE_LENGTH, createStateSeal } from "./state-seal.ts";
+export { MAX_STATE_LENGTH, createStateSeal, requestDigest } from "./state-seal.ts";
 export type { OpenedState, StateBinding, StateSeal, StateSealOptions } from "./state-seal.ts";

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
+import { jsonObjectOf } from "./json-object-of.ts";
 import type { HeaderReader } from "./headers.ts";
 import { checkParamHeaders, type HeaderParam } from "./param-headers.ts";
-import { parseJson } from "./parse-json.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import { refusalOf } from "./refusal-of.ts";
 
@@ -91,7 +91,7 @@ describe("checkParamHeaders", () => {
   });
 
   test("a value is never read from a prototype", () => {
-    const args = parseJson('{"__proto__":{"region":"us"}}') as JsonObject;
+    const args = jsonObjectOf('{"__proto__":{"region":"us"}}');
     expect(checking(region, undefined, args)).not.toThrow();
     expect(
       checking({ name: "C", path: ["constructor", "name"], type: "string" }, undefined, {}),

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { isJsonObject } from "./json.ts";
 import { DEFAULT_JSON_LIMITS, parseJson } from "./parse-json.ts";
@@ -58,7 +58,6 @@ describe("parseJson", () => {
   });
 
   test("takes 20,000 values and refuses one more with -32600", () => {
-    const list = (length: number): string => JSON.stringify(Array.from({ length }, () => 0));
     expect(parseJson(list(DEFAULT_JSON_LIMITS.maxNodes - 1))).toHaveLength(19_999);
     expect(refusalOf(() => parseJson(list(DEFAULT_JSON_LIMITS.maxNodes)))).toMatchObject({
       rpcCode: -32600,
@@ -110,6 +109,10 @@ describe("parseJson", () => {
     expect(Object.hasOwn(Object.prototype, "polluted")).toBe(false);
   });
 });
+
+function list(length: number): string {
+  return JSON.stringify(Array.from({ length }, () => 0));
+}
 
 function countNodes(value: unknown): number {
   if (typeof value !== "object" || value === null) return 1;

@@ -1,12 +1,14 @@
 import { describe, expect, test } from "vitest";
+import { jsonObjectOf } from "./json-object-of.ts";
 import type { JsonObject } from "./json.ts";
-import { parseJson } from "./parse-json.ts";
 import { refusalOf } from "./refusal-of.ts";
 import { parseRequestMeta } from "./request-meta.ts";
 import { META } from "./revision.ts";
 
 const required: JsonObject = { [META.protocolVersion]: "2026-07-28", [META.clientCapabilities]: {} };
 const traceparent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
+
+const key = (name: string): string => `params._meta[${JSON.stringify(name)}]`;
 
 describe("parseRequestMeta", () => {
   test("reads the required fields, and leaves out what is not there", () => {
@@ -51,7 +53,6 @@ describe("parseRequestMeta", () => {
     }
   });
 
-  const key = (name: string): string => `params._meta[${JSON.stringify(name)}]`;
   const caps = key(META.clientCapabilities);
 
   test.each<[string, JsonObject | undefined, string]>([
@@ -125,7 +126,7 @@ describe("parseRequestMeta", () => {
   );
 
   test("reads nothing through a prototype that a client names", () => {
-    const params = parseJson(`{"_meta":{"__proto__":${JSON.stringify(required)}}}`) as JsonObject;
+    const params = jsonObjectOf(`{"_meta":{"__proto__":${JSON.stringify(required)}}}`);
     expect(refusalOf(() => parseRequestMeta(params)).rpcCode).toBe(-32602);
   });
 });

@@ -6,7 +6,7 @@ import {
   randomBytes,
   timingSafeEqual,
 } from "node:crypto";
-import { canonicalJson, type JsonValue } from "./json.ts";
+import { canonicalJson, digestOf, type JsonObject, type JsonValue } from "./json.ts";
 import { wireErrors } from "./wire-error.ts";
 
 /** What a state is good for, and for nothing else. */
@@ -14,7 +14,7 @@ export interface StateBinding {
   readonly tenant: string;
   readonly principal: string;
   readonly method: string;
-  /** What the request is about: `digestOf` its salient params, such as `{ name, arguments }` of a `tools/call`. */
+  /** What the request is about: {@link requestDigest} of its params. */
   readonly digest: string;
 }
 
@@ -46,6 +46,7 @@ export interface StateSealOptions {
 /** The longest text that is made or looked at. */
 export const MAX_STATE_LENGTH = 65_536;
 const MIN_KEY_LENGTH = 32;
+const OF_ONE_TRY: ReadonlySet<string> = new Set(["_meta", "inputResponses", "requestState"]);
 
 /*
  *  version 1 | key id 4 | nonce 12 |  AES-256-GCM of { expiry 8 | binding digest 32 | payload's JSON }  | tag 16
@@ -102,6 +103,14 @@ export function createStateSeal({ keys, now }: StateSealOptions): StateSeal {
       return { verdict: "open", value };
     },
   };
+}
+
+/**
+ * What stays the same from a request to its retry: all params but `_meta`, `inputResponses` and `requestState`. For a
+ * `tools/call` that is the tool's name and its arguments, in whatever order their members come.
+ */
+export function requestDigest(params: JsonObject): string {
+  return digestOf(Object.fromEntries(Object.entries(params).filter(([name]) => !OF_ONE_TRY.has(name))));
 }
 
 /** The content that one of our keys encrypted; `undefined` for anything else, down to a single bit. */
