@@ -6,3 +6,5 @@ export { until } from "./until.ts";
 export type { UntilOptions } from "./until.ts";
 export { startCluster } from "./start-cluster.ts";
 export type { Cluster, ClusterOptions, ClusterReplica, TestIdentity } from "./start-cluster.ts";
+export { describeTaskPorts } from "./task-ports/describe-task-ports.ts";
+export type { MakeTaskPorts, TaskPorts, TaskPortsOptions } from "./task-ports/task-bench.ts";
