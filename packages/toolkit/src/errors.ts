@@ -56,3 +56,30 @@ export class StepFailed extends Error {
     this.step = step;
   }
 }
+
+/**
+ * The client accepted a question and its answer does not fit it. A tool may catch it and ask again under another key;
+ * uncaught, the call fails with -32602. The message has the path and what was expected, never the value.
+ */
+export class InvalidAnswer extends Error {
+  override readonly name = "InvalidAnswer";
+  readonly code = "perdure_invalid_answer";
+  readonly key: string;
+
+  constructor(key: string, message: string) {
+    super(message);
+    this.key = key;
+  }
+}
+
+/** A method of the context was called after the run had ended. Nothing was done. */
+export class RunEnded extends Error {
+  override readonly name = "RunEnded";
+  readonly code = "perdure_run_ended";
+}
+
+/** The tool broke a rule that makes replay safe; the run has failed with this message. */
+export class BrokenRule extends Error {
+  override readonly name = "BrokenRule";
+  readonly code = "perdure_broken_rule";
+}

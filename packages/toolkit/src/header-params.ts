@@ -1,3 +1,4 @@
+import { isJsonObject } from "./json.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import type { HeaderParam } from "./tool.ts";
 
@@ -7,6 +8,8 @@ export type HeaderParams =
   | { readonly ok: false; readonly problem: string };
 
 const ANNOTATION = "x-mcp-header";
+/** Keywords whose values are data, not schemas. */
+const DATA = new Set(["const", "default", "enum", "examples"]);
 const TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 
 /** Finds the `x-mcp-header` annotations of an input schema and checks them by MCP tools §x-mcp-header. */
@@ -39,9 +42,9 @@ function visit(schema: JsonObject, path: readonly string[], found: Found): strin
     found.allowed.add(schema);
   }
   const properties = schema["properties"];
-  if (!isObject(properties)) return undefined;
+  if (!isJsonObject(properties)) return undefined;
   for (const [key, property] of Object.entries(properties)) {
-    const problem = isObject(property) ? visit(property, [...path, key], found) : undefined;
+    const problem = isJsonObject(property) ? visit(property, [...path, key], found) : undefined;
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -53,10 +56,10 @@ function strayIn(
   at: string,
 ): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
-  if (isObject(value) && typeof value[ANNOTATION] === "string" && !allowed.has(value))
+  if (isJsonObject(value) && typeof value[ANNOTATION] === "string" && !allowed.has(value))
     return `${ANNOTATION} at ${at}: only properties of objects can be headers, not array items, unions or references`;
   for (const [key, item] of Object.entries(value)) {
-    const problem = strayIn(item, allowed, `${at}/${key}`);
+    const problem = DATA.has(key) ? undefined : strayIn(item, allowed, `${at}/${key}`);
     if (problem !== undefined) return problem;
   }
   return undefined;
@@ -71,8 +74,4 @@ function isSafeRange(schema: JsonObject): boolean {
   const within = (bound: JsonValue | undefined): boolean =>
     bound === undefined || (typeof bound === "number" && Math.abs(bound) <= limit);
   return within(schema["minimum"]) && within(schema["maximum"]);
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

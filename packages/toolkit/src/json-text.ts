@@ -1,3 +1,6 @@
+import { isJsonObject } from "./json.ts";
+import type { JsonObject } from "./json.ts";
+
 /** A value's JSON text; or what is not JSON in it: `problem` goes behind the name of the value, as `.rows[3] is a function`. */
 export type JsonTextReply =
   | { readonly ok: true; readonly text: string }
@@ -17,16 +20,12 @@ export function jsonText(value: unknown): JsonTextReply {
 /** JSON with the keys of every object in order: equal values have equal texts. `text` must be JSON. */
 export function canonicalJson(text: string): string {
   return JSON.stringify(
-    JSON.parse(text, (_key, value: unknown) => (isRecord(value) ? inOrder(value) : value)),
+    JSON.parse(text, (_key, value: unknown) => (isJsonObject(value) ? inOrder(value) : value)),
   );
 }
 
-function inOrder(record: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
+function inOrder(record: JsonObject): JsonObject {
   return Object.fromEntries(Object.entries(record).sort(([a], [b]) => (a < b ? -1 : 1)));
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
 function problemIn(value: unknown, path: string, above: readonly object[]): string | undefined {
@@ -40,6 +39,9 @@ function problemIn(value: unknown, path: string, above: readonly object[]): stri
       return value === null ? undefined : problemInObject(value, path, above);
     case "undefined":
       return `${path} is undefined`;
+    case "bigint":
+    case "function":
+    case "symbol":
     default:
       return `${path} is a ${typeof value}`;
   }
