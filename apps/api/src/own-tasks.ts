@@ -6,10 +6,10 @@ import type { Answer, AnswerReply, CancelReply, Owner, ReadReply, TaskService } 
  * same, under an id that is never minted: it costs what an unknown id costs, and gets the same answer.
  */
 export interface OwnTasks {
-  read(owner: Owner, taskId: string): Promise<ReadReply>;
-  answer(owner: Owner, taskId: string, answers: readonly Answer[]): Promise<AnswerReply>;
+  readonly read: (owner: Owner, taskId: string) => Promise<ReadReply>;
+  readonly answer: (owner: Owner, taskId: string, answers: readonly Answer[]) => Promise<AnswerReply>;
   /** `reason` becomes the status message. */
-  cancel(owner: Owner, taskId: string, reason: string): Promise<CancelReply>;
+  readonly cancel: (owner: Owner, taskId: string, reason: string) => Promise<CancelReply>;
 }
 
 /** {@link OwnTasks} on a task service. */

@@ -1,6 +1,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ReadReply, TaskSnapshot } from "@perdure/tasks";
 import { describe, expect, test } from "vitest";
+import { createResultText } from "../result-text.ts";
 import { createListener } from "./listener.ts";
 import type { SseStream } from "./sse-stream.ts";
 
@@ -44,10 +45,10 @@ function fakeStream() {
 
 function listenerOn(read: (taskId: string) => Promise<ReadReply>) {
   return createListener({
-    subscriptionId: '"listen-1"',
-    serverMeta: '"io.modelcontextprotocol/serverInfo":{"name":"perdure","version":"0"}',
+    subscriptionId: "listen-1",
+    results: createResultText({ name: "perdure", version: "0" }),
     read,
-    onSent: () => {},
+    onNews: () => {},
   });
 }
 

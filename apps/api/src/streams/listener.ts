@@ -1,5 +1,8 @@
+import { META, notificationText, resultText } from "@perdure/protocol";
+import type { RequestId } from "@perdure/protocol";
 import type { ReadReply, TaskSnapshot } from "@perdure/tasks";
 import { presentDetailedTask } from "../present-task.ts";
+import type { ResultText } from "../result-text.ts";
 import type { FoundTask } from "./hub.ts";
 import type { SseStream } from "./sse-stream.ts";
 
@@ -16,27 +19,26 @@ export interface Listener {
   /** Sends the acknowledgement, with the ids in their order, and then the snapshot of each. */
   open(stream: SseStream, found: readonly FoundTask[]): void;
   /** A snapshot was read. Before `open`, only its version is kept. */
-  offer(snapshot: TaskSnapshot): void;
+  readonly offer: (snapshot: TaskSnapshot) => void;
   /** Reads and sends what is owed, as far as the client takes it. */
-  catchUp(): void;
+  readonly catchUp: () => void;
   /** Ends the stream with the JSON-RPC result of the listen request (MCP subscriptions §Graceful Closure). */
-  end(): void;
+  readonly end: () => void;
 }
 
 /** What a listener is made of. */
 export interface ListenerDeps {
-  /** The listen request's id, as JSON text: a number stays a number. */
-  readonly subscriptionId: string;
-  /** The server's identity: the members of a result's `_meta`, as JSON text without braces. */
-  readonly serverMeta: string;
+  /** The listen request's id: a number stays a number. */
+  readonly subscriptionId: RequestId;
+  readonly results: ResultText;
   readonly read: (taskId: string) => Promise<ReadReply>;
-  /** Told of each snapshot that was sent. */
-  readonly onSent: (snapshot: TaskSnapshot) => void;
+  /** Told of each change that was sent; not of what was there when the stream began. */
+  readonly onNews: (snapshot: TaskSnapshot) => void;
 }
 
 /** A {@link Listener}. */
-export function createListener({ subscriptionId, serverMeta, read, onSent }: ListenerDeps): Listener {
-  const tag = `"io.modelcontextprotocol/subscriptionId":${subscriptionId}`;
+export function createListener({ subscriptionId, results, read, onNews }: ListenerDeps): Listener {
+  const tag = `"${META.subscriptionId}":${JSON.stringify(subscriptionId)}`;
   const sent = new Map<string, number>();
   const early = new Map<string, number>();
   const owed = new Set<string>();
@@ -46,8 +48,7 @@ export function createListener({ subscriptionId, serverMeta, read, onSent }: Lis
   const send = (to: SseStream, snapshot: TaskSnapshot): void => {
     sent.set(snapshot.taskId, snapshot.ver);
     owed.delete(snapshot.taskId);
-    to.send(notification("notifications/tasks", `"_meta":{${tag}},${presentDetailedTask(snapshot)}`));
-    onSent(snapshot);
+    to.send(notificationText("notifications/tasks", `{"_meta":{${tag}},${presentDetailedTask(snapshot)}}`));
   };
 
   const offer = (snapshot: TaskSnapshot): void => {
@@ -56,8 +57,12 @@ export function createListener({ subscriptionId, serverMeta, read, onSent }: Lis
       return;
     }
     if (stream.isClosed || snapshot.ver <= (sent.get(snapshot.taskId) ?? -1)) return;
-    if (stream.isWritable) send(stream, snapshot);
-    else owed.add(snapshot.taskId);
+    if (!stream.isWritable) {
+      owed.add(snapshot.taskId);
+      return;
+    }
+    send(stream, snapshot);
+    onNews(snapshot);
   };
 
   const payOff = async (): Promise<void> => {
@@ -74,40 +79,37 @@ export function createListener({ subscriptionId, serverMeta, read, onSent }: Lis
     }
   };
 
+  const catchUp = (): void => {
+    if (isCatchingUp || owed.size === 0) return;
+    isCatchingUp = true;
+    void payOff().finally(() => {
+      isCatchingUp = false;
+    });
+  };
+
   return {
     open(opened, found) {
       stream = opened;
       const taskIds = JSON.stringify(found.map(({ taskId }) => taskId));
       const notifications = found.length > 0 ? `"taskIds":${taskIds}` : "";
       opened.send(
-        notification(
+        notificationText(
           "notifications/subscriptions/acknowledged",
-          `"_meta":{${tag}},"notifications":{${notifications}}`,
+          `{"_meta":{${tag}},"notifications":{${notifications}}}`,
         ),
       );
       for (const { taskId, snapshot } of found) {
-        if (!snapshot || (early.get(taskId) ?? -1) > snapshot.ver) owed.add(taskId);
-        else offer(snapshot);
+        const isStale = !snapshot || (early.get(taskId) ?? -1) > snapshot.ver;
+        if (isStale || !opened.isWritable) owed.add(taskId);
+        else send(opened, snapshot);
       }
       early.clear();
-      this.catchUp();
+      catchUp();
     },
     offer,
-    catchUp() {
-      if (isCatchingUp || owed.size === 0) return;
-      isCatchingUp = true;
-      void payOff().finally(() => {
-        isCatchingUp = false;
-      });
-    },
+    catchUp,
     end() {
-      stream?.end(
-        `{"jsonrpc":"2.0","id":${subscriptionId},"result":{"resultType":"complete","_meta":{${serverMeta},${tag}}}}`,
-      );
+      stream?.end(resultText(subscriptionId, results.complete("", tag)));
     },
   };
-}
-
-function notification(method: string, params: string): string {
-  return `{"jsonrpc":"2.0","method":"${method}","params":{${params}}}`;
 }

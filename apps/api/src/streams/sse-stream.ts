@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { SSE_KEEP_ALIVE, sseEvent } from "@perdure/protocol";
 
 /** One SSE response. Sending never blocks and never throws; a stream that is closed swallows what is sent. */
 export interface SseStream {
@@ -26,6 +27,8 @@ export interface SseEvents {
   readonly onClose?: () => void;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
+  /** The connection is not kept after the end. */
+  readonly closeConnection?: boolean;
 }
 
 const HEADERS = {
@@ -41,7 +44,7 @@ export function openSseStream(response: ServerResponse, events: SseEvents): SseS
   let stalledSinceMs: number | undefined;
   let isEnded = false;
 
-  response.writeHead(200, HEADERS);
+  response.writeHead(200, events.closeConnection ? { ...HEADERS, connection: "close" } : HEADERS);
   response.flushHeaders();
   response.socket?.setNoDelay(true);
   response.on("drain", () => {
@@ -73,11 +76,11 @@ export function openSseStream(response: ServerResponse, events: SseEvents): SseS
     get stalledSinceMs() {
       return stalledSinceMs;
     },
-    send: (json) => write(eventOf(json)),
-    keepAlive: () => write(":\n\n"),
+    send: (json) => write(sseEvent(json)),
+    keepAlive: () => write(SSE_KEEP_ALIVE),
     end(json) {
       if (isEnded) return;
-      if (json !== undefined) write(eventOf(json));
+      if (json !== undefined) write(sseEvent(json));
       isEnded = true;
       response.end();
     },
@@ -86,10 +89,4 @@ export function openSseStream(response: ServerResponse, events: SseEvents): SseS
       response.destroy();
     },
   };
-}
-
-/** A line break inside JSON text is white space between tokens; in an event it would end the data line. */
-function eventOf(json: string): string {
-  const line = json.includes("\n") || json.includes("\r") ? json.replaceAll(/[\r\n]+/g, " ") : json;
-  return `event: message\ndata: ${line}\n\n`;
 }

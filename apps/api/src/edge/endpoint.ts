@@ -1,0 +1,134 @@
+import type { IncomingMessage, ServerResponse } from "node:http";
+import {
+  checkRoutingHeaders,
+  checkVersion,
+  missingCapabilities,
+  parseJson,
+  parseMessage,
+  parseRequestMeta,
+  wireErrors,
+} from "@perdure/protocol";
+import type { ClientMessage, HeaderReader } from "@perdure/protocol";
+import type { Log, Metrics } from "@perdure/runtime";
+import { mintNonce } from "@perdure/tasks";
+import type { Clock } from "../api-deps.ts";
+import { hasScopes } from "../identity/index.ts";
+import type { Identity, OriginGuard, TokenVerifier } from "../identity/index.ts";
+import type { Method } from "../methods/method.ts";
+import { allowOrigin, isPreflight, setPreflightHeaders } from "./cross-origin.ts";
+import { RequestAborted, readBody } from "./read-body.ts";
+import { assertAcceptable, createReply } from "./reply.ts";
+import type { Reply } from "./reply.ts";
+import { createRequestRecord } from "./request-record.ts";
+import type { RequestRecord } from "./request-record.ts";
+import { refusalOf, wireErrorOf } from "./wire-failure.ts";
+
+/** What the endpoint stands on. */
+export interface EndpointDeps {
+  readonly methods: ReadonlyMap<string, Method>;
+  readonly originGuard: OriginGuard;
+  readonly verifier: TokenVerifier;
+  readonly maxBodyBytes: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly metrics: Metrics;
+  readonly isStopping: () => boolean;
+}
+
+/** The MCP endpoint. The promise resolves when the response is over, and never rejects. */
+export type Endpoint = (request: IncomingMessage, response: ServerResponse) => Promise<void>;
+
+/**
+ * The order of checks of one request (design §5):
+ *
+ *     1 method · Host, Origin · Authorization     2 content type, size, JSON, envelope     3 notification: 202
+ *     4 _meta, version    5 routing and parameter headers    6 method known    7 capability, scope    8 handler
+ *
+ * What a check throws becomes the answer, in one place.
+ */
+export function createEndpoint(deps: EndpointDeps): Endpoint {
+  const { clock, isStopping } = deps;
+  return async (request, response) => {
+    const requestId = mintNonce();
+    response.setHeader("x-request-id", requestId);
+    const reply = createReply(request, response, { nowMs: clock.monotonicMs, isStopping });
+    const record = createRequestRecord({ requestId, clock, log: deps.log, metrics: deps.metrics });
+    try {
+      await serve(deps, { request, response, reply, record });
+    } catch (error) {
+      if (!(error instanceof RequestAborted)) {
+        const failure = wireErrorOf(error);
+        record.fail(failure);
+        reply.sendError(record.id ?? failure.requestId, failure);
+      }
+    }
+    record.end(reply);
+  };
+}
+
+interface Exchange {
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+  readonly reply: Reply;
+  readonly record: RequestRecord;
+}
+
+async function serve(deps: EndpointDeps, exchange: Exchange): Promise<void> {
+  const { request, response, reply, record } = exchange;
+  const preflight = isPreflight(request);
+  if (request.method !== "POST" && !preflight) throw wireErrors.methodNotAllowed();
+  const guarded = deps.originGuard.check(request.headersDistinct["host"], request.headersDistinct["origin"]);
+  if (guarded.verdict === "refused") throw wireErrors.forbidden(guarded.description);
+  allowOrigin(request, response);
+  if (preflight) {
+    setPreflightHeaders(request, response);
+    return reply.sendEmpty(204);
+  }
+  const verdict = await deps.verifier.verify(request.headersDistinct["authorization"]);
+  if (verdict.verdict === "refused") throw refusalOf(verdict);
+
+  assertAcceptable(request);
+  const message = parseMessage(parseJson(await readBody(request, deps.maxBodyBytes)));
+  record.setMethod(deps.methods.has(message.method) ? message.method : "other");
+  if (message.kind === "notification") return reply.sendEmpty(202);
+  record.setId(message.id);
+  return answer(deps, exchange, { message, identity: verdict.identity });
+}
+
+interface Asked {
+  readonly message: ClientMessage & { kind: "request" };
+  readonly identity: Identity;
+}
+
+async function answer(deps: EndpointDeps, exchange: Exchange, { message, identity }: Asked): Promise<void> {
+  const { request, reply, record } = exchange;
+  const { id, method: name } = message;
+  const readHeader: HeaderReader = (header) => request.headersDistinct[header] ?? [];
+  const meta = parseRequestMeta(message.params);
+  checkVersion(readHeader, meta);
+  checkRoutingHeaders(readHeader, name, message.params);
+  const params = message.params ?? {};
+  const method = deps.methods.get(name);
+  method?.checkHeaders?.(readHeader, params);
+  if (!method) throw wireErrors.methodNotFound(name);
+
+  const missing = missingCapabilities(method.requiredCapabilities?.(params) ?? {}, meta.capabilities);
+  if (missing) throw wireErrors.missingCapability(missing);
+  const scopes = method.requiredScopes?.(params) ?? [];
+  if (!hasScopes(identity, scopes)) throw refusalOf(deps.verifier.insufficientScope(scopes));
+
+  const result = await method.serve({
+    id,
+    method: name,
+    params,
+    meta,
+    identity,
+    owner: { tenant: identity.tenant, principal: identity.principal },
+    clientGone: reply.clientGone,
+    mayStream: reply.mayStream,
+    notify: reply.notify,
+    openStream: reply.openStream,
+    note: record.note,
+  });
+  if (result !== undefined) reply.sendResult(id, result);
+}

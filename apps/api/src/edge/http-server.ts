@@ -1,0 +1,101 @@
+import { createServer } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+
+/** An HTTP server that stops in an orderly way. */
+export interface HttpServer {
+  /** Listens. Rejects when the address is taken. */
+  start(): Promise<{ readonly port: number }>;
+  /**
+   * Takes no new connection, closes idle ones, waits for responses in hand at most `deadlineMs`, then drops what is left.
+   * Idempotent.
+   */
+  stop(deadlineMs: number): Promise<void>;
+  readonly isListening: boolean;
+  /** True from the first `stop` on. */
+  readonly isStopping: boolean;
+}
+
+/** Where it listens, and what it serves. */
+export interface HttpServerOptions {
+  readonly host: string;
+  readonly port: number;
+  readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+}
+
+/*
+ * Reading a request is bounded: 10 s for its headers, 30 s for all of it. Writing a response is not, because a stream
+ * lasts; the stream keeper looks after those. An idle connection is kept a little longer than load balancers keep theirs
+ * (60 s is common), so that it is never closed in the moment in which one sends the next request.
+ */
+const LIMITS = {
+  headersTimeout: 10_000,
+  requestTimeout: 30_000,
+  keepAliveTimeout: 65_000,
+  connectionsCheckingInterval: 2_000,
+  maxHeaderSize: 32_768,
+} as const;
+
+/** An {@link HttpServer} that is not listening yet. */
+export function createHttpServer({ host, port, handle }: HttpServerOptions): HttpServer {
+  const answering = new WeakMap<Socket, ServerResponse>();
+  let isStopping = false;
+
+  const server = createServer(LIMITS, (request, response) => {
+    answering.set(request.socket, response);
+    handle(request, response);
+  });
+  server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
+    const response = answering.get(socket);
+    const isMidway = response !== undefined && response.headersSent && !response.writableFinished;
+    if (!socket.writable || isMidway) socket.destroy();
+    else socket.end(refusalText(error.code));
+  });
+
+  let stopped: Promise<void> | undefined;
+  const stop = async (deadlineMs: number): Promise<void> => {
+    if (!server.listening) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    server.close(() => resolve());
+    server.closeIdleConnections();
+    const timer = setTimeout(() => server.closeAllConnections(), deadlineMs);
+    await promise;
+    clearTimeout(timer);
+  };
+
+  return {
+    async start() {
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      server.once("error", reject);
+      server.listen(port, host.replaceAll(/^\[|\]$/g, ""), () => {
+        server.off("error", reject);
+        resolve();
+      });
+      await promise;
+      const address = server.address();
+      return { port: typeof address === "object" && address ? address.port : port };
+    },
+    stop(deadlineMs) {
+      isStopping = true;
+      stopped ??= stop(deadlineMs);
+      return stopped;
+    },
+    get isListening() {
+      return server.listening;
+    },
+    get isStopping() {
+      return isStopping;
+    },
+  };
+}
+
+const REFUSALS: ReadonlyMap<string, string> = new Map([
+  ["HPE_HEADER_OVERFLOW", "431 Request Header Fields Too Large"],
+  ["ERR_HTTP_REQUEST_TIMEOUT", "408 Request Timeout"],
+]);
+
+/** For what is no HTTP request at all: no handler has seen it. */
+function refusalText(code: string | undefined): string {
+  const status = REFUSALS.get(code ?? "") ?? "400 Bad Request";
+  return `HTTP/1.1 ${status}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`;
+}

@@ -1,0 +1,58 @@
+import type { IncomingMessage } from "node:http";
+import { wireErrors } from "@perdure/protocol";
+
+/** The client went away before its request was whole: there is nobody to answer. */
+export class RequestAborted extends Error {
+  override readonly name = "RequestAborted";
+  readonly code = "request_aborted";
+}
+
+const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i;
+/** A body that is too large is read to its end, and thrown away, up to this many times the limit: so the client hears why. */
+const DISCARD_FACTOR = 4;
+
+/**
+ * The body as text. Throws `unsupportedMediaType` (415) unless it is uncompressed `application/json` in UTF-8,
+ * `payloadTooLarge` (413) over `maxBytes`, `parseError` (-32700) for bytes that are no UTF-8, and
+ * {@link RequestAborted} when the client is gone. Never holds more than `maxBytes`.
+ */
+export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
+  const types = request.headersDistinct["content-type"] ?? [];
+  if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? "")) throw wireErrors.unsupportedMediaType();
+  const encoding = request.headers["content-encoding"];
+  if (encoding !== undefined && encoding.toLowerCase() !== "identity") {
+    throw wireErrors.unsupportedMediaType("Unsupported content encoding: send the body uncompressed");
+  }
+  const declared = Number(request.headers["content-length"] ?? 0);
+  if (declared > maxBytes * DISCARD_FACTOR) throw wireErrors.payloadTooLarge(maxBytes);
+  const chunks = await collect(request, maxBytes);
+  try {
+    return new TextDecoder("utf-8", { fatal: true }).decode(chunks);
+  } catch {
+    throw wireErrors.parseError("Parse error: the body is not UTF-8");
+  }
+}
+
+function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  let chunks: Buffer[] = [];
+  let size = 0;
+  request.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size <= maxBytes) chunks.push(chunk);
+    else chunks = [];
+    if (size <= maxBytes * DISCARD_FACTOR) return;
+    request.pause();
+    reject(wireErrors.payloadTooLarge(maxBytes));
+  });
+  request.once("end", () => {
+    if (size > maxBytes) reject(wireErrors.payloadTooLarge(maxBytes));
+    else resolve(Buffer.concat(chunks));
+  });
+  const onGone = (cause?: unknown): void => {
+    if (!request.complete) reject(new RequestAborted("The client went away", { cause }));
+  };
+  request.once("error", onGone);
+  request.once("close", () => onGone());
+  return promise;
+}

@@ -1,0 +1,36 @@
+import type { HeaderReader, JsonObject, RequestId, RequestMeta } from "@perdure/protocol";
+import type { Owner } from "@perdure/tasks";
+import type { Identity } from "../identity/index.ts";
+import type { SseEvents, SseStream } from "../streams/sse-stream.ts";
+
+/** One request that has passed every check before its handler (design §5, steps 1 to 7). */
+export interface Call {
+  readonly id: RequestId;
+  readonly method: string;
+  /** As they came. */
+  readonly params: JsonObject;
+  readonly meta: RequestMeta;
+  readonly identity: Identity;
+  readonly owner: Owner;
+  /** Aborted when the client went away. */
+  readonly clientGone: AbortSignal;
+  /** True when the client accepts an SSE stream. */
+  readonly mayStream: boolean;
+  /** Says something before the answer; see `Reply.notify`. */
+  readonly notify: (method: string, paramsJson: string) => void;
+  readonly openStream: (events?: Partial<SseEvents>) => SseStream;
+  /** Adds to the request's log line: ids, never arguments. */
+  readonly note: (fields: Readonly<Record<string, string>>) => void;
+}
+
+/** One JSON-RPC method. The three checks see params that nobody has validated yet. */
+export interface Method {
+  /** Step 5: headers beyond the routing headers. Throws `headerMismatch`. */
+  readonly checkHeaders?: (readHeader: HeaderReader, params: JsonObject) => void;
+  /** Step 7: what the client must have declared, in the shape of `ClientCapabilities`. */
+  readonly requiredCapabilities?: (params: JsonObject) => JsonObject | undefined;
+  /** Step 7: what the caller's token must grant. */
+  readonly requiredScopes?: (params: JsonObject) => readonly string[];
+  /** Step 8. Gives the result as JSON text; nothing when it has ended a stream itself. Throws a `WireError` to refuse. */
+  readonly serve: (call: Call) => Promise<string | undefined> | string;
+}
