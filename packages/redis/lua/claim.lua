@@ -1,0 +1,34 @@
+--[[
+  Gives a runnable task to a worker: a lease with one more epoch. A lease that has ended is taken over and counted as a
+  crash of its worker; one crash too many is left to the reconciler, which fails the task.
+  The claim's own nonce is the operation id: the holder is told again, a claim that was had and lost is not had again.
+
+  KEYS   due, record
+  ARGV   claim: a nonce; from: statuses in which a worker may run the task; leaseMs; maxCrashes
+  Reply  claimed, now, {field, value, ...}   the whole record
+         held        another worker has a live lease
+         parked      waits for input or for a time
+         terminal | overdue | unknown
+]]
+local claim, from, leaseMs, maxCrashes = unpack(ARGV, 1, 4)
+
+local task = loadTask()
+if not task.status then return { "unknown" } end
+if task.endedBy then return { "terminal" } end
+if task.claim == claim then return { "claimed", NOW, redis.call("HGETALL", RECORD) } end
+if remembered(task, claim) then return { "held" } end
+if NOW >= task.expiresAt then return { "overdue" } end
+if not listed(from, task.status) or NOW < (task.wakeAt or 0) then return { "parked" } end
+
+local crashes = task.crashes
+if task.claim then
+  crashes = crashes + 1
+  if NOW < task.leaseEnd or crashes > tonumber(maxCrashes) then return { "held" } end
+end
+
+evenWhenFull()
+redis.call("HDEL", RECORD, "queuedAt", "wakeAt")
+redis.call("HSET", RECORD, "claim", claim, "epoch", task.epoch + 1, "leaseEnd", NOW + leaseMs, "crashes", crashes)
+lookAgain(task, NOW + leaseMs)
+remember(task, claim, { "claimed" })
+return { "claimed", NOW, redis.call("HGETALL", RECORD) }

@@ -1,0 +1,36 @@
+--[[
+  Fails a task that is past its ttl; removes one whose keeping time is over, and leaves a tombstone for its owner.
+  So a task fails before it goes, and readers can see that for the retention at least. It goes on when Redis is full.
+
+  KEYS   due, record
+  ARGV   op; from, to: of the move `expire`; error, message: of one that fails; retentionMs, tombstoneMs
+  Reply  failed | removed | later | gone
+]]
+local op, from, to, error, message, retentionMs, tombstoneMs = unpack(ARGV, 1, 7)
+local member = TENANT_REF .. ":" .. TASK_ID
+
+local task = loadTask()
+if not task.status then
+  redis.call("ZREM", DUE, member)
+  return { "gone" }
+end
+local reply = remembered(task, op)
+if reply then return reply end
+
+local at = task.removeAt or task.expiresAt
+if NOW < at then
+  evenWhenFull()
+  redis.call("ZADD", DUE, at, member)
+  return { "later" }
+end
+
+if listed(from, task.status) then
+  finish(task, to, "expired", retentionMs, { error = error, message = message })
+  return remember(task, op, { "failed" })
+end
+
+redis.call("DEL", RECORD)
+redis.call("ZREM", DUE, member)
+redis.call("HSET", RECORD, "principal", task.principal, "expired", 1)
+redis.call("PEXPIRE", RECORD, tombstoneMs)
+return { "removed" }

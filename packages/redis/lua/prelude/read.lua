@@ -1,0 +1,65 @@
+--[[
+  What every script can say of a task before it writes. The loader puts both preludes before each script.
+
+  KEYS of every script
+    due     {sNN}:due                        zset: <tenantRef>:<taskId> by the time it must be looked at next
+    record  {sNN}:t:<tenantRef>:<taskId>     hash, below
+
+  Fields of the record. Times are milliseconds since the epoch by Redis TIME; texts of clients are never decoded.
+    once      tenant principal scopes method params tool capabilities prepared poll createdAt
+    snapshot  status message ver updatedAt ttl inputs result error
+    lease     epoch; claim and leaseEnd while a worker holds the task
+    waiting   wake; queuedAt while it may run; wakeAt while it sleeps; asking (JSON array of the outstanding keys)
+    counts    failures (of the tool), crashes (of workers)
+    end       endedBy: cancelled | expired | settled; removeAt
+    journal   st:<step> rq:<key> rs:<key> sl:<sleep> at:<failed>
+    ops       the last operations, each with its reply: a command that is sent again changes nothing
+  A tombstone has principal and expired, and nothing else.
+]]
+local DUE, RECORD = KEYS[1], KEYS[2]
+local SHARD, TENANT_REF, TASK_ID = string.match(RECORD or "", "^(.-):t:(.-):(.*)$")
+
+local TIME = redis.call("TIME")
+local NOW = TIME[1] * 1000 + math.floor(TIME[2] / 1000)
+
+local TEXTS = { "status", "principal", "expired", "claim", "asking", "endedBy", "ops" }
+local NUMBERS = {
+  "ver", "createdAt", "updatedAt", "ttl", "epoch", "leaseEnd", "wake", "queuedAt", "wakeAt", "crashes", "removeAt",
+}
+
+-- The small fields of the record by name, nil where there is none; and `expiresAt`.
+local function loadTask()
+  local task = {}
+  for i, text in ipairs(redis.call("HMGET", RECORD, unpack(TEXTS))) do
+    task[TEXTS[i]] = text or nil
+  end
+  for i, text in ipairs(redis.call("HMGET", RECORD, unpack(NUMBERS))) do
+    task[NUMBERS[i]] = tonumber(text or nil)
+  end
+  task.expiresAt = task.createdAt and task.createdAt + task.ttl
+  return task
+end
+
+-- True when `status` is in `from`, a comma list out of the table of moves.
+local function listed(from, status)
+  return string.find("," .. from .. ",", "," .. status .. ",", 1, true) ~= nil
+end
+
+-- The reply that `op` had, when this is the same operation again.
+local function remembered(task, op)
+  local _, last = string.find(task.ops or "", "\n" .. op .. " ", 1, true)
+  return last and cjson.decode(string.match(task.ops, "^[^\n]*", last + 1))
+end
+
+-- Why a client may not see the task. A stranger's reply is the same with and without a task.
+local function absent(task, principal)
+  if task.principal ~= principal then return { "unknown" } end
+  return task.expired and { "expired" }
+end
+
+-- Why the claim no longer lets its worker write.
+local function fenced(task, claim, epoch)
+  if not task.status then return { "fenced", "gone" } end
+  if task.endedBy then return { "fenced", task.endedBy } end
+  if task.claim ~= claim or task.epoch ~= tonumber(epoch) then return { "fenced", "taken" } end
+end

@@ -1,0 +1,62 @@
+import type { WakeUps } from "@perdure/tasks";
+import { TaskStoreError } from "@perdure/tasks";
+import { Queue } from "bullmq";
+import type { Redis } from "ioredis";
+import type { CommandLink } from "./command-link.ts";
+import type { Keys } from "./keys.ts";
+import { WAKE_UP_QUEUE, toJob } from "./wake-up-jobs.ts";
+
+/** The command connection, which the queues share, and who is told of troubles. */
+export interface BullmqWakeUpsDeps {
+  readonly redis: Redis;
+  readonly link: CommandLink;
+  readonly keys: Keys;
+  readonly onError: (error: Error) => void;
+}
+
+/** {@link WakeUps} that start and stop. */
+export interface BullmqWakeUps extends WakeUps {
+  /** To be called once the connection is ready. */
+  start(): Promise<void>;
+  stop(): Promise<void>;
+}
+
+/** Nobody reads BullMQ's events: about this many are kept. */
+const KEPT_EVENTS = 100;
+
+/** Sends wake-ups as BullMQ jobs. `send` throws as a {@link CommandLink} does. */
+export function createBullmqWakeUps({ redis, link, keys, onError }: BullmqWakeUpsDeps): BullmqWakeUps {
+  const queues = new Map<string, Queue>();
+
+  return {
+    async start() {
+      for (const { tag } of keys.shards) {
+        const queue = new Queue(WAKE_UP_QUEUE, {
+          prefix: tag,
+          connection: redis,
+          // The store has looked at the server itself.
+          skipVersionCheck: true,
+          streams: { events: { maxLen: KEPT_EVENTS } },
+        });
+        queue.on("error", onError);
+        queues.set(tag, queue);
+      }
+      await Promise.all([...queues.values()].map((queue) => link.call(() => queue.waitUntilReady())));
+    },
+
+    async stop() {
+      const open = [...queues.values()];
+      queues.clear();
+      await Promise.all(open.map((queue) => queue.close()));
+    },
+
+    async send(wakeUp) {
+      const queue = queues.get(keys.shardOf(wakeUp.ref.tenantRef).tag);
+      if (queue === undefined)
+        throw new TaskStoreError("store_unavailable", "Wake-ups have not been started");
+      const { jobId, data } = toJob(wakeUp);
+      const options = { jobId, removeOnComplete: true, removeOnFail: true, attempts: 1 };
+      await link.call(() => queue.add("wake", data, options));
+    },
+  };
+}

@@ -1,0 +1,66 @@
+import { TaskStoreError } from "@perdure/tasks";
+import type { Redis } from "ioredis";
+import { toStoreError } from "./store-errors.ts";
+
+/** A connection as the adapters use it: nobody waits on it longer than its time limit. */
+export interface CommandLink {
+  /**
+   * Waits for the connection, lets `send` use it, and gives what it gave, all within the time limit.
+   * Throws `TaskStoreError`: `store_unavailable` when nothing was sent, `store_unknown_outcome` when no answer came,
+   * `store_full` or `store_readonly` as Redis said. Other errors go through.
+   */
+  call<Reply>(send: (redis: Redis) => Promise<Reply>): Promise<Reply>;
+}
+
+/** A {@link CommandLink} on a connection that does not queue while it is down. */
+export function createCommandLink(redis: Redis, timeoutMs: number): CommandLink {
+  const waiting = new Set<() => void>();
+  let lastError: Error | undefined;
+  redis.on("error", (error: Error) => {
+    lastError = error;
+  });
+  redis.on("ready", () => {
+    lastError = undefined;
+    for (const proceed of waiting) proceed();
+    waiting.clear();
+  });
+
+  return {
+    async call(send) {
+      if (redis.status === "wait" || redis.status === "end")
+        throw unavailable("There is no connection to Redis");
+      const late = Promise.withResolvers<never>();
+      const ready = Promise.withResolvers<void>();
+      let isSent = false;
+      const timer = setTimeout(() => {
+        // A waiter that gives up leaves nothing behind: an outage costs no memory, and nothing is sent after it.
+        waiting.delete(ready.resolve);
+        late.reject(isSent ? unanswered(timeoutMs) : unavailable("Redis cannot be reached", lastError));
+      }, timeoutMs);
+      const work = async () => {
+        if (redis.status !== "ready") {
+          waiting.add(ready.resolve);
+          await ready.promise;
+        }
+        isSent = true;
+        return send(redis);
+      };
+      try {
+        return await Promise.race([work(), late.promise]);
+      } catch (error) {
+        throw toStoreError(error);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+  };
+}
+
+function unavailable(message: string, cause?: Error): TaskStoreError {
+  const detail = cause === undefined ? message : `${message}: ${cause.message}`;
+  return new TaskStoreError("store_unavailable", detail, { cause });
+}
+
+function unanswered(timeoutMs: number): TaskStoreError {
+  return new TaskStoreError("store_unknown_outcome", `Redis did not answer within ${timeoutMs} ms`);
+}

@@ -1,0 +1,6 @@
+export { createRedisTasks } from "./redis-tasks.ts";
+export type { RedisTasks, RedisTasksOptions } from "./redis-tasks.ts";
+export type { Durability } from "./redis-health.ts";
+export { RedisReplyError } from "./replies.ts";
+export { RedisSetupError } from "./redis-setup-error.ts";
+export type { RedisSetupErrorCode } from "./redis-setup-error.ts";

@@ -1,0 +1,58 @@
+import type { TaskRef } from "@perdure/tasks";
+
+/** Where everything of the tasks lies in Redis. All keys of one task share the hash tag of its shard. */
+export interface Keys {
+  readonly shards: readonly ShardKeys[];
+  /** The shard of a tenant. */
+  shardOf(tenantRef: string): ShardKeys;
+  /** `{sNN}:t:<tenantRef>:<taskId>`: the record, or its tombstone. */
+  record(ref: TaskRef): string;
+  /** The keys of a script on one task: due, record. */
+  ofTask(ref: TaskRef): readonly string[];
+  /** The channel that tells of the tenant's changes. */
+  hints(tenantRef: string): string;
+  /** What was fixed at the first start: the version of the layout and the number of shards. */
+  readonly layout: string;
+}
+
+/** The keys of one shard. */
+export interface ShardKeys {
+  /** `{sNN}`, also the prefix of BullMQ's keys. */
+  readonly tag: string;
+  readonly due: string;
+}
+
+/** The {@link Keys} of a store with so many shards. The same tenant is always in the same one. */
+export function createKeys(shardCount: number): Keys {
+  if (!Number.isInteger(shardCount) || shardCount < 1 || shardCount > 100) {
+    throw new RangeError(`The number of shards must be from 1 to 100, not ${shardCount}`);
+  }
+  const shards = Array.from({ length: shardCount }, (_, index) => {
+    const tag = `{s${String(index).padStart(2, "0")}}`;
+    return { tag, due: `${tag}:due` };
+  });
+  const shardOf = (tenantRef: string): ShardKeys => {
+    // A tenantRef is base64url of a hash already: its first 32 bits are as good as any.
+    const index = Buffer.from(tenantRef.slice(0, 6).padEnd(6, "A"), "base64url").readUInt32BE() % shardCount;
+    const shard = shards[index];
+    if (shard === undefined) throw new RangeError(`No shard ${index}`);
+    return shard;
+  };
+  const record = ({ tenantRef, taskId }: TaskRef): string =>
+    `${shardOf(tenantRef).tag}:t:${tenantRef}:${taskId}`;
+  return {
+    shards,
+    shardOf,
+    record,
+    ofTask: (ref) => [shardOf(ref.tenantRef).due, record(ref)],
+    hints: (tenantRef) => `${shardOf(tenantRef).tag}:hints:${tenantRef}`,
+    layout: "{s00}:meta",
+  };
+}
+
+/** The ref behind a member of `due`; undefined for text that is none. */
+export function parseDueMember(member: string): TaskRef | undefined {
+  const colon = member.indexOf(":");
+  if (colon < 1) return undefined;
+  return { tenantRef: member.slice(0, colon), taskId: member.slice(colon + 1) };
+}

@@ -1,0 +1,120 @@
+import { TASK_STATUSES } from "@perdure/tasks";
+import type { ClaimedTask, JournalEntries, TaskRef, TaskSnapshot } from "@perdure/tasks";
+import { z } from "zod";
+import { wholeText } from "./replies.ts";
+
+/** The fields that a reader needs: the snapshot, and whose it is. */
+export const READ_FIELDS = [
+  "principal",
+  "expired",
+  "status",
+  "message",
+  "createdAt",
+  "updatedAt",
+  "ttl",
+  "poll",
+  "ver",
+  "inputs",
+  "result",
+  "error",
+] as const;
+
+const absentText = z.string().nullable();
+
+/** The values of {@link READ_FIELDS}, as `HMGET` gives them, of a record that is there. */
+export const readRecord = z
+  .tuple([
+    z.string(),
+    z.null(),
+    z.enum(TASK_STATUSES),
+    absentText,
+    wholeText,
+    wholeText,
+    wholeText,
+    wholeText,
+    wholeText,
+    absentText,
+    absentText,
+    absentText,
+  ])
+  .transform(
+    ([, , status, message, created, updated, ttlMs, pollIntervalMs, ver, inputs, result, error]) => ({
+      status,
+      createdAtMs: created,
+      lastUpdatedAtMs: updated,
+      ttlMs,
+      pollIntervalMs,
+      ver,
+      ...(message !== null && { statusMessage: message }),
+      ...(inputs !== null && { inputRequests: inputs }),
+      ...(result !== null && { result }),
+      ...(error !== null && { error }),
+    }),
+  ) satisfies z.ZodType<Omit<TaskSnapshot, "taskId">>;
+
+const scopesText = z
+  .string()
+  .transform((text): unknown => JSON.parse(text))
+  .pipe(z.array(z.string()));
+
+/** The fields that a worker needs. There are more; they are the scripts' own. */
+const claimedRecord = z.object({
+  tenant: z.string(),
+  principal: z.string(),
+  scopes: scopesText,
+  method: z.string(),
+  params: z.string(),
+  tool: z.string(),
+  capabilities: z.string(),
+  prepared: z.string().optional(),
+  claim: z.string(),
+  epoch: wholeText,
+  failures: wholeText,
+  createdAt: wholeText,
+  ttl: wholeText,
+});
+
+/** The whole record as `HGETALL` gives it inside a script: field, value, field, value. */
+export const claimedFields = z.array(z.string()).transform((flat) => {
+  const fields = new Map<string, string>();
+  for (let i = 0; i + 1 < flat.length; i += 2) fields.set(flat[i] ?? "", flat[i + 1] ?? "");
+  return { record: claimedRecord.parse(Object.fromEntries(fields)), journal: journalOf(fields) };
+});
+
+/** A claimed task out of the parsed reply. */
+export function toClaimedTask(
+  ref: TaskRef,
+  nowMs: number,
+  { record, journal }: z.output<typeof claimedFields>,
+): ClaimedTask {
+  const { tenant, principal, claim, epoch, failures, createdAt, ttl, prepared, ...asAsked } = record;
+  return {
+    ...asAsked,
+    ...(prepared !== undefined && { prepared }),
+    claim: { ref, claimId: claim, epoch },
+    owner: { tenant, principal },
+    attempt: 1 + failures,
+    journal,
+    nowMs,
+    expiresAtMs: createdAt + ttl,
+  };
+}
+
+function journalOf(fields: ReadonlyMap<string, string>): JournalEntries {
+  const under = (prefix: string): Map<string, string> => {
+    const entries = new Map<string, string>();
+    for (const [field, value] of fields) {
+      if (field.startsWith(prefix)) entries.set(field.slice(prefix.length), value);
+    }
+    return entries;
+  };
+  const numbersUnder = (prefix: string): Map<string, number> =>
+    new Map([...under(prefix)].map(([name, value]) => [name, wholeText.parse(value)]));
+  return {
+    steps: under("st:"),
+    requests: under("rq:"),
+    answers: under("rs:"),
+    sleeps: numbersUnder("sl:"),
+    failures: numbersUnder("at:"),
+  };
+}

@@ -1,0 +1,86 @@
+import { MOVES, mintNonce } from "@perdure/tasks";
+import type { DueTasks, TaskRef } from "@perdure/tasks";
+import { z } from "zod";
+import { parseDueMember } from "./keys.ts";
+import type { ShardKeys } from "./keys.ts";
+import type { RedisStore } from "./redis-store.ts";
+import { parseReply, verdict, whole } from "./replies.ts";
+
+const takeReply = z.tuple([z.literal("taken"), z.array(z.string())]);
+
+const rouseReply = z.union([
+  z.tuple([z.literal("wake"), z.enum(["queued", "lease-ended", "timer"]), whole, whole]),
+  verdict("overdue"),
+  verdict("failed"),
+  verdict("later"),
+  verdict("gone"),
+]);
+
+const expireReply = z.union([verdict("failed"), verdict("removed"), verdict("later"), verdict("gone")]);
+
+/** How long a taken task is kept from other reconcilers, in milliseconds. */
+const HOLD_MS = 2000;
+
+/** What readers see of a task whose time was over. */
+const EXPIRED = { code: -32603, message: "Task has expired" };
+
+/** The reconciler's side of the record on Redis. */
+export function createRedisDueTasks({ scripts, keys, policy }: RedisStore): DueTasks {
+  const { rewakeMs, maxCrashes, retentionMs, tombstoneMs } = policy;
+  let firstShard = 0;
+
+  const takeFrom = async ({ due }: ShardKeys, limit: number): Promise<TaskRef[]> => {
+    const reply = await scripts.run("take-due", { keys: [due], args: { limit, holdMs: HOLD_MS } });
+    const [, members] = parseReply("take-due", takeReply, reply);
+    return members.map(parseDueMember).filter((ref) => ref !== undefined);
+  };
+
+  return {
+    async take(limit) {
+      // Another shard is first each time: a full one never starves the rest.
+      firstShard = (firstShard + 1) % keys.shards.length;
+      const shards = [...keys.shards.slice(firstShard), ...keys.shards.slice(0, firstShard)];
+      const refs: TaskRef[] = [];
+      for (const shard of shards) {
+        if (refs.length >= limit) break;
+        refs.push(...(await takeFrom(shard, limit - refs.length)));
+      }
+      return refs;
+    },
+
+    async rouse(ref) {
+      const reply = await scripts.run("rouse", {
+        keys: keys.ofTask(ref),
+        args: {
+          op: mintNonce(),
+          from: MOVES.resume.from.join(","),
+          to: MOVES.resume.to,
+          failed: MOVES.fail.to,
+          rewakeMs,
+          maxCrashes,
+          retentionMs,
+        },
+      });
+      const parsed = parseReply("rouse", rouseReply, reply);
+      if (!Array.isArray(parsed)) return parsed;
+      const [verdict, cause, wake, epoch] = parsed;
+      return { verdict, cause, wakeUp: { ref, wake, epoch } };
+    },
+
+    async expire(ref) {
+      const reply = await scripts.run("expire", {
+        keys: keys.ofTask(ref),
+        args: {
+          op: mintNonce(),
+          from: MOVES.expire.from.join(","),
+          to: MOVES.expire.to,
+          error: JSON.stringify(EXPIRED),
+          message: EXPIRED.message,
+          retentionMs,
+          tombstoneMs,
+        },
+      });
+      return parseReply("expire", expireReply, reply);
+    },
+  };
+}

@@ -1,0 +1,111 @@
+import { MOVES, TASK_STATUSES, mintNonce, tenantRefOf } from "@perdure/tasks";
+import type { ReadReply, TaskAddress, TaskRef, TaskStore } from "@perdure/tasks";
+import { z } from "zod";
+import { READ_FIELDS, readRecord } from "./record.ts";
+import { absent, parseReply, verdict, whole } from "./replies.ts";
+import type { RedisStore } from "./redis-store.ts";
+
+const createdReply = z.tuple([z.literal("created"), whole]);
+
+const answerReply = z.union([
+  z.tuple([z.literal("accepted"), z.array(z.string())]),
+  z.tuple([z.literal("resumed"), z.array(z.string()), whole, whole]),
+  absent,
+]);
+
+const cancelReply = z.union([
+  verdict("cancelled"),
+  z
+    .tuple([z.literal("terminal"), z.enum(TASK_STATUSES)])
+    .transform(([verdict, status]) => ({ verdict, status })),
+  absent,
+]);
+
+/** The client's side of the record on Redis. Each method is one round trip. */
+export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore): TaskStore {
+  const { rewakeMs, retentionMs } = policy;
+
+  return {
+    async create({ taskId, owner, scopes, prepared = "", ttlMs, pollIntervalMs, ...asAsked }) {
+      const ref = { tenantRef: tenantRefOf(owner.tenant), taskId };
+      const reply = await scripts.run("create", {
+        keys: keys.ofTask(ref),
+        args: {
+          status: MOVES.create.to,
+          ...owner,
+          scopes: JSON.stringify(scopes),
+          method: asAsked.method,
+          params: asAsked.params,
+          tool: asAsked.tool,
+          capabilities: asAsked.capabilities,
+          prepared,
+          ttlMs,
+          pollIntervalMs,
+          rewakeMs,
+        },
+      });
+      const [, createdAtMs] = parseReply("create", createdReply, reply);
+      return {
+        verdict: "created",
+        snapshot: {
+          taskId,
+          status: MOVES.create.to,
+          createdAtMs,
+          lastUpdatedAtMs: createdAtMs,
+          ttlMs: Math.ceil(ttlMs),
+          pollIntervalMs: Math.ceil(pollIntervalMs),
+          ver: 1,
+        },
+        wakeUp: { ref, wake: 1, epoch: 0 },
+      };
+    },
+
+    async read({ owner, taskId }): Promise<ReadReply> {
+      const key = keys.record({ tenantRef: tenantRefOf(owner.tenant), taskId });
+      const values = await link.call((redis) => redis.hmget(key, ...READ_FIELDS));
+      const [principal, expired] = values;
+      if (principal !== owner.principal) return { verdict: "unknown" };
+      if (expired !== null) return { verdict: "expired" };
+      return { verdict: "found", snapshot: { taskId, ...parseReply("read", readRecord, values) } };
+    },
+
+    async answer(address, answers) {
+      const ref = refOf(address);
+      const reply = await scripts.run("answer", {
+        keys: keys.ofTask(ref),
+        args: {
+          op: mintNonce(),
+          principal: address.owner.principal,
+          from: MOVES.resume.from.join(","),
+          to: MOVES.resume.to,
+          rewakeMs,
+        },
+        rest: answers.flatMap(({ key, response }) => [key, response]),
+      });
+      const parsed = parseReply("answer", answerReply, reply);
+      if (!Array.isArray(parsed)) return parsed;
+      if (parsed[0] === "accepted") return { verdict: "accepted", applied: parsed[1] };
+      const [, applied, wake, epoch] = parsed;
+      return { verdict: "accepted", applied, wakeUp: { ref, wake, epoch } };
+    },
+
+    async cancel(address, reason) {
+      const reply = await scripts.run("cancel", {
+        keys: keys.ofTask(refOf(address)),
+        args: {
+          op: mintNonce(),
+          principal: address.owner.principal,
+          from: MOVES.cancel.from.join(","),
+          to: MOVES.cancel.to,
+          reason,
+          retentionMs,
+        },
+      });
+      return parseReply("cancel", cancelReply, reply);
+    },
+  };
+}
+
+function refOf({ owner, taskId }: TaskAddress): TaskRef {
+  return { tenantRef: tenantRefOf(owner.tenant), taskId };
+}

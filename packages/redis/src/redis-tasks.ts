@@ -1,0 +1,148 @@
+import type {
+  DueTasks,
+  HintSource,
+  StoreHealth,
+  TaskLeases,
+  TaskStore,
+  WakeUpConsumer,
+  WakeUps,
+} from "@perdure/tasks";
+import type { Redis } from "ioredis";
+import { createBullmqWakeUpConsumer } from "./bullmq-wake-up-consumer.ts";
+import { createBullmqWakeUps } from "./bullmq-wake-ups.ts";
+import { createCommandLink } from "./command-link.ts";
+import { createCommandConnection, createConsumerConnection, createHintConnection } from "./connections.ts";
+import { createKeys } from "./keys.ts";
+import { pinLayout } from "./layout.ts";
+import { createRedisDueTasks } from "./redis-due-tasks.ts";
+import { assertKeepsTasks, createRedisHealth } from "./redis-health.ts";
+import type { Durability } from "./redis-health.ts";
+import { createRedisHintSource } from "./redis-hint-source.ts";
+import type { RedisStore } from "./redis-store.ts";
+import { createRedisTaskLeases } from "./redis-task-leases.ts";
+import { createRedisTaskStore } from "./redis-task-store.ts";
+import { loadScripts } from "./scripts.ts";
+import { within } from "./within.ts";
+
+/** Where the tasks live and how long things last. Times are in milliseconds. */
+export interface RedisTasksOptions {
+  /** `redis://` or `rediss://`, with user, password and database where there are any. */
+  readonly redisUrl: string;
+  /** How long a claim holds without a heartbeat. */
+  readonly leaseMs: number;
+  /** What an acknowledged write must survive. The server is looked at in `start`. */
+  readonly durability: Durability;
+  /** From 1 (the default) to 100; fixed at the first start of a store. */
+  readonly shards?: number;
+  /** Until a wake-up that nobody has followed is sent again. Default 5000. */
+  readonly rewakeMs?: number;
+  /** How long an ended task is kept at least. Default 60,000. */
+  readonly retentionMs?: number;
+  /** How long its owner can still learn that a task has expired. Default an hour. */
+  readonly tombstoneMs?: number;
+  /** Workers that a task may end before it is given up. Default 20. */
+  readonly maxCrashes?: number;
+  /** How long any step may take before it throws. Default 1500. */
+  readonly commandTimeoutMs?: number;
+  /** Told of troubles with connections and of BullMQ's errors. Nothing is lost by them. */
+  readonly onError?: (error: Error) => void;
+}
+
+/** The ports of the tasks on one Redis. */
+export interface RedisTasks {
+  readonly store: TaskStore;
+  readonly leases: TaskLeases;
+  readonly due: DueTasks;
+  readonly wakeUps: WakeUps;
+  /** Has a connection of its own, with its own `start`. `stop` of the whole stops it too. */
+  readonly hints: HintSource;
+  readonly health: StoreHealth;
+  /** A consumer with connections of its own; whoever makes it stops it. */
+  createWakeUpConsumer(options: { readonly concurrency: number; readonly redisUrl?: string }): WakeUpConsumer;
+  /**
+   * Connects, and waits up to 10 s for that. Throws a `RedisSetupError` when the server would lose tasks or was first
+   * started with another layout, a `TaskStoreError` when it cannot be reached.
+   */
+  start(): Promise<void>;
+  /** Idempotent, within about a second. */
+  stop(): Promise<void>;
+}
+
+const CONNECT_MS = 10_000;
+const QUIT_MS = 1000;
+/** `StoreHealth` answers within 2 s. */
+const HEALTH_MS = 1800;
+
+/** Builds the adapters. Nothing connects before `start`; before it every step throws `store_unavailable`. */
+export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
+  const { redisUrl, leaseMs, durability, commandTimeoutMs = 1500, onError = () => {} } = options;
+  const keys = createKeys(options.shards ?? 1);
+  const connectionOptions = { redisUrl, commandTimeoutMs, onError };
+
+  const redis = createCommandConnection(connectionOptions);
+  const link = createCommandLink(redis, commandTimeoutMs);
+  const scripts = loadScripts(link);
+  const policy = {
+    leaseMs,
+    rewakeMs: options.rewakeMs ?? 5000,
+    retentionMs: options.retentionMs ?? 60_000,
+    tombstoneMs: options.tombstoneMs ?? 3_600_000,
+    maxCrashes: options.maxCrashes ?? 20,
+  };
+  const store: RedisStore = { link, scripts, keys, policy };
+  const wakeUps = createBullmqWakeUps({ redis, link, keys, onError });
+
+  const subscriber = createHintConnection(connectionOptions);
+  const hints = createRedisHintSource({
+    redis: subscriber,
+    link: createCommandLink(subscriber, commandTimeoutMs),
+    keys,
+    onError,
+  });
+
+  const stop = async (): Promise<void> => {
+    await Promise.all([hints.stop(), wakeUps.stop()]);
+    await quit(redis);
+  };
+
+  return {
+    store: createRedisTaskStore(store),
+    leases: createRedisTaskLeases(store),
+    due: createRedisDueTasks(store),
+    wakeUps,
+    hints,
+    health: createRedisHealth(createCommandLink(redis, Math.min(commandTimeoutMs, HEALTH_MS)), durability),
+
+    createWakeUpConsumer: (consumer) =>
+      createBullmqWakeUpConsumer({
+        connect: () =>
+          createConsumerConnection({ ...connectionOptions, redisUrl: consumer.redisUrl ?? redisUrl }),
+        keys,
+        concurrency: consumer.concurrency,
+        leaseMs,
+        onError,
+      }),
+
+    async start() {
+      if (redis.status !== "wait" && redis.status !== "end") return;
+      // The first attempt may fail; the connection goes on trying, and the link waits for it.
+      redis.connect().catch(() => {});
+      try {
+        await createCommandLink(redis, CONNECT_MS).call((connected) => connected.ping());
+        await assertKeepsTasks(link, durability);
+        await pinLayout(scripts, keys);
+        await wakeUps.start();
+      } catch (error) {
+        await stop();
+        throw error;
+      }
+    },
+    stop,
+  };
+}
+
+/** Lets what was sent be answered, then goes. */
+async function quit(redis: Redis): Promise<void> {
+  if (redis.status === "ready") await within(QUIT_MS, redis.quit()).catch(() => false);
+  redis.disconnect();
+}

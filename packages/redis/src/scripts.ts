@@ -1,0 +1,114 @@
+import { createHash } from "node:crypto";
+import { readFileSync } from "node:fs";
+import type { Redis } from "ioredis";
+import type { CommandLink } from "./command-link.ts";
+
+/** The scripts of `lua/`, and what each unpacks from ARGV. The loader compares these with the scripts themselves. */
+const ARGUMENTS = {
+  create: [
+    "status",
+    "tenant",
+    "principal",
+    "scopes",
+    "method",
+    "params",
+    "tool",
+    "capabilities",
+    "prepared",
+    "ttlMs",
+    "pollIntervalMs",
+    "rewakeMs",
+  ],
+  answer: ["op", "principal", "from", "to", "rewakeMs"],
+  cancel: ["op", "principal", "from", "to", "reason", "retentionMs"],
+  claim: ["claim", "from", "leaseMs", "maxCrashes"],
+  heartbeat: ["op", "claim", "epoch", "leaseMs"],
+  "record-step": ["claim", "epoch", "name", "value"],
+  progress: ["op", "claim", "epoch", "message"],
+  extend: ["op", "claim", "epoch", "ms"],
+  park: ["op", "claim", "epoch", "from", "to", "rewakeMs", "requests"],
+  release: ["op", "claim", "epoch", "reason", "failed", "delayMs", "message", "rewakeMs"],
+  settle: ["op", "claim", "epoch", "from", "to", "result", "error", "message", "retentionMs"],
+  "take-due": ["limit", "holdMs"],
+  rouse: ["op", "from", "to", "failed", "rewakeMs", "maxCrashes", "retentionMs"],
+  expire: ["op", "from", "to", "error", "message", "retentionMs", "tombstoneMs"],
+  "pin-layout": ["version", "shards"],
+} as const satisfies Record<string, readonly string[]>;
+
+/** The file name of a script, without `.lua`. */
+export type ScriptName = keyof typeof ARGUMENTS;
+
+/** A text as it is, or a number, which is rounded up to a whole one. */
+export type ScriptValue = string | number;
+
+/** One run of a script: its keys in the order of its header, its arguments by name, and what comes after them. */
+export interface ScriptRun<Name extends ScriptName> {
+  readonly keys: readonly string[];
+  readonly args: Readonly<Record<(typeof ARGUMENTS)[Name][number], ScriptValue>>;
+  readonly rest?: readonly ScriptValue[];
+}
+
+/** Runs scripts; each is one atomic step. Replies come as Redis gives them; errors as a {@link CommandLink} gives them. */
+export interface Scripts {
+  run<Name extends ScriptName>(name: Name, run: ScriptRun<Name>): Promise<unknown>;
+}
+
+/** Reads `lua/` and gives its scripts on the link. They survive `SCRIPT FLUSH` and a server that never saw them. */
+export function loadScripts(link: CommandLink): Scripts {
+  const prelude = PRELUDES.map(readLua).join("\n");
+  const loaded = new Map<string, LoadedScript>();
+  for (const [name, names] of Object.entries(ARGUMENTS)) {
+    const lua = readLua(name);
+    assertUnpacks(name, lua, names);
+    const text = `${prelude}\n${lua}`;
+    loaded.set(name, { names, text, sha: createHash("sha1").update(text).digest("hex") });
+  }
+
+  return {
+    run(name, { keys, args, rest = [] }) {
+      const script = loaded.get(name);
+      if (script === undefined) throw new TypeError(`No script ${name}`);
+      const values = new Map<string, ScriptValue>(Object.entries(args));
+      const argv = [...script.names.map((argument) => values.get(argument) ?? ""), ...rest].map(toArgument);
+      return link.call((redis) => evaluate(redis, script, [keys.length, ...keys, ...argv]));
+    },
+  };
+}
+
+interface LoadedScript {
+  readonly names: readonly string[];
+  readonly text: string;
+  readonly sha: string;
+}
+
+const PRELUDES = ["prelude/read", "prelude/write"];
+const LUA = new URL("../lua/", import.meta.url);
+
+function readLua(name: string): string {
+  return readFileSync(new URL(`${name}.lua`, LUA), "utf8");
+}
+
+/** Holds the table above and the line `local a, b = unpack(ARGV, 1, 2)` of a script together. */
+function assertUnpacks(name: string, lua: string, names: readonly string[]): void {
+  const [, locals = "", count = ""] = /^local ([\w, ]+?)\s*=\s+unpack\(ARGV, 1, (\d+)\)$/m.exec(lua) ?? [];
+  if (locals !== names.join(", ") || Number(count) !== names.length) {
+    throw new TypeError(`lua/${name}.lua does not unpack ${names.join(", ")}`);
+  }
+}
+
+function toArgument(value: ScriptValue): string {
+  if (typeof value === "string") return value;
+  if (!Number.isFinite(value)) throw new RangeError(`A script takes no ${value}`);
+  return String(Math.ceil(value));
+}
+
+/** A script that the server does not know has run nothing: sending its text then runs it once. */
+async function evaluate(redis: Redis, script: LoadedScript, args: (string | number)[]): Promise<unknown> {
+  const [keyCount = 0, ...values] = args;
+  try {
+    return await redis.evalsha(script.sha, keyCount, ...values);
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
+    return redis.eval(script.text, keyCount, ...values);
+  }
+}
