@@ -8,3 +8,5 @@ export { startCluster } from "./start-cluster.ts";
 export type { Cluster, ClusterOptions, ClusterReplica, TestIdentity } from "./start-cluster.ts";
 export { describeTaskPorts } from "./task-ports/describe-task-ports.ts";
 export type { MakeTaskPorts, TaskPorts, TaskPortsOptions } from "./task-ports/task-bench.ts";
+export { describeWakeUps } from "./task-ports/describe-wake-ups.ts";
+export type { WakeUpPorts } from "./task-ports/describe-wake-ups.ts";

@@ -153,7 +153,7 @@ export function describeDueTasks(makePorts: MakeTaskPorts): void {
     let leases: TaskLeases;
     let store: TaskStore;
     let due: DueTasks;
-    const options = { ...CALM, leaseMs: 60_000, rewakeMs: REWAKE_MS, retentionMs: 500, tombstoneMs: 1_000 };
+    const options = { ...CALM, retentionMs: 500, tombstoneMs: 1_000 };
     beforeAll(async () => {
       bench = createTaskBench(await makePorts(options));
       ({ leases, store, due } = bench.ports);
