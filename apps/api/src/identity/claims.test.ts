@@ -130,6 +130,18 @@ describe("tenant and principal", () => {
   });
 });
 
+test("a polluted prototype fills in no claim", () => {
+  const { tenant, exp, ...rest } = GOOD_CLAIMS;
+  Object.assign(Object.prototype, { tenant, exp, scope: "admin" });
+  try {
+    expect(judgeText(JSON.stringify({ ...rest, exp })).verdict).toBe("refused");
+    expect(judgeText(JSON.stringify({ ...rest, tenant })).verdict).toBe("refused");
+    expect(judge({})).toMatchObject({ identity: { scopes: [] } });
+  } finally {
+    for (const name of ["tenant", "exp", "scope"]) Reflect.deleteProperty(Object.prototype, name);
+  }
+});
+
 describe("scopes", () => {
   test.each([
     [{}, []],

@@ -139,6 +139,32 @@ describe("keys by URL", () => {
     expect(verifier.stats()).toMatchObject({ keyFetches: 2, misses: 1, cached: 1 });
   });
 
+  test("an old set is fetched again when nothing but new tokens come", async () => {
+    const { clock, verifier } = make({ cacheSize: 0 });
+    const header = await bearer(old);
+    await verifier.verify(header);
+    clock.advance(600_000);
+    expect(await verifier.verify(header)).toMatchObject(OK);
+    await vi.waitUntil(() => verifier.stats().keysAgeMs === 0);
+    expect(verifier.stats().keyFetches).toBe(2);
+  });
+
+  test("a fetch that takes longer than the cooldown is not joined by a second one", async () => {
+    const held = Promise.withResolvers<void>();
+    issuer.answer((_req, res) => {
+      void held.promise.then(() => res.end(JSON.stringify({ keys: [old.publicJwk] })));
+    });
+    const { clock, verifier } = make();
+    const first = verifier.verify(await bearer(old));
+    await vi.waitUntil(() => issuer.asked.length === 1);
+    clock.advance(60_000);
+    const second = verifier.verify(await bearer(old, { jti: "2" }));
+    expect(verifier.stats().keyFetches).toBe(1);
+    held.resolve();
+    expect([await first, await second]).toMatchObject([OK, OK]);
+    expect(issuer.asked).toHaveLength(1);
+  });
+
   test.each([
     ["a body that never ends", (res) => void res.write("{"), /timeout/],
     [

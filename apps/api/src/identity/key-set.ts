@@ -162,7 +162,7 @@ async function candidates(search: LocalJWKSet, header: { alg: string; kid?: stri
   }
 }
 
-/** Leaves out what is no public key: a secret or private one must never decide whom we trust. */
+/** A secret, private or odd key is no failure of the set: jose passes over it. */
 function parseKeySet(text: string): JSONWebKeySet {
   let parsed: unknown;
   try {
@@ -172,7 +172,7 @@ function parseKeySet(text: string): JSONWebKeySet {
   }
   if (!isKeySet(parsed)) throw new Error("it is not a JSON Web Key Set");
   if (parsed.keys.length > MAX_KEYS) throw new Error(`it holds more than ${MAX_KEYS} keys`);
-  return { keys: parsed.keys.filter((key) => !Object.hasOwn(key, "d") && !Object.hasOwn(key, "k")) };
+  return parsed;
 }
 
 function isKeySet(value: unknown): value is JSONWebKeySet {
