@@ -145,7 +145,7 @@ describe("a private server", () => {
 
 const CHILD = `
   import { startRedisServer } from ${JSON.stringify(fileURLToPath(new URL("./index.ts", import.meta.url)))};
-  const redis = await startRedisServer({ binary: JSON.parse(process.argv[1]), appendfsync: "no-aof", port: Number(process.argv[2]) });
+  const redis = await startRedisServer({ binary: JSON.parse(process.argv[1]), appendfsync: "no-aof", port: Number(process.argv[2]), dir: process.argv[4] });
   console.log(redis.pid);
   if (process.argv[3] === "exit") process.exit(0);
   process.kill(process.pid, process.argv[3]);
@@ -156,7 +156,7 @@ describe("a server whose parent ends without stopping it", () => {
     "ends too: %s",
     async (how) => {
       const port = await freePort();
-      const args = ["--input-type=module", "--eval", CHILD, JSON.stringify(binary), String(port), how];
+      const args = ["--input-type=module", "--eval", CHILD, JSON.stringify(binary), String(port), how, dir];
       const parent = promisify(execFile)(process.execPath, args);
       const output = await parent.catch((error: { stdout: string }) => error);
       expect(Number(output.stdout)).toBeGreaterThan(0);

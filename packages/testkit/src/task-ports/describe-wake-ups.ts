@@ -81,8 +81,10 @@ export function describeWakeUps(name: string, makePorts: () => Promise<WakeUpPor
       await until(() => ports.wakeUps.send(first).then(() => taken.length >= 2), {
         what: "it to come again",
       });
-      await ports.wakeUps.send({ ...first, wake: first.wake + 1 });
-      await until(() => taken.some(({ wake }) => wake === first.wake + 1), { what: "the next wake" });
+      const next = { ...first, wake: first.wake + 1 };
+      await ports.wakeUps.send(next);
+      await until(() => taken.at(-1)?.wake === next.wake, { what: "the next wake" });
+      expect(taken.at(-1)).toEqual(next);
     });
 
     test("each goes to one of the consumers, and none holds more than it may", async () => {
