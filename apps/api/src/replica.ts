@@ -1,0 +1,93 @@
+import { VERSION } from "@perdure/runtime";
+import type { Config, Log, Metrics, Service } from "@perdure/runtime";
+import { createTaskService } from "@perdure/tasks";
+import type { HintSource, TaskStore, WakeUps } from "@perdure/tasks";
+import type { Catalog } from "@perdure/toolkit/host";
+import { SYSTEM_CLOCK } from "./api-deps.ts";
+import { createApi } from "./create-api.ts";
+import { identityOf } from "./identity-of.ts";
+import { createOriginGuard } from "./identity/index.ts";
+import type { TokenVerifier } from "./identity/index.ts";
+import { sealOf } from "./seal-of.ts";
+
+/** What a replica is made of beside its configuration. */
+export interface ReplicaParts {
+  readonly config: Config;
+  readonly store: TaskStore;
+  readonly wakeUps: WakeUps;
+  readonly hints: HintSource;
+  readonly catalog: Catalog;
+  readonly log: Log;
+  readonly metrics: Metrics;
+}
+
+/** A replica as a process runs it. */
+export interface Replica {
+  /** In the order of their start: the issuer's keys, then the endpoint. */
+  readonly services: readonly Service[];
+  /** What keeps it from serving, each a sentence for an operator. */
+  problems(): readonly string[];
+}
+
+/** A replica as configured. Throws for a configuration that cannot work; starts nothing. */
+export function createReplica({
+  config,
+  store,
+  wakeUps,
+  hints,
+  catalog,
+  log,
+  metrics,
+}: ReplicaParts): Replica {
+  const { verifier, resourceMetadata } = identityOf(config, log);
+  const { host, port, serverName: name, instructions } = config;
+  const api = createApi({
+    server: {
+      host,
+      port,
+      name,
+      version: VERSION,
+      instructions,
+      ...(resourceMetadata && { resourceMetadata }),
+    },
+    tasks: createTaskService({
+      store,
+      wakeUps,
+      onUnsentWakeUp: ({ ref }, error) =>
+        log.warn({ taskId: ref.taskId, err: error }, "A wake-up was not sent; the reconciler sends it"),
+    }),
+    hints,
+    catalog,
+    verifier: counted(verifier, metrics),
+    originGuard: createOriginGuard(config),
+    seal: sealOf(config, log),
+    log,
+    metrics,
+    limits: config,
+    clock: SYSTEM_CLOCK,
+  });
+  const endpoint = {
+    start: async () => log.info(await api.start(), "Listening"),
+    stop: () => api.stop(),
+  };
+  return {
+    services: [verifier, endpoint],
+    problems: () => [
+      ...(api.isListening ? [] : ["The MCP endpoint is not listening"]),
+      ...verifier.problems(),
+    ],
+  };
+}
+
+/** A remembered token is answered within the call; so the count of hits has moved by then, or it was a miss. */
+function counted(verifier: TokenVerifier, metrics: Metrics): TokenVerifier {
+  return {
+    ...verifier,
+    verify(authorization) {
+      const { hits } = verifier.stats();
+      const verdict = verifier.verify(authorization);
+      metrics.tokenCache.inc({ result: verifier.stats().hits > hits ? "hit" : "miss" });
+      return verdict;
+    },
+  };
+}
