@@ -4,7 +4,7 @@ import { z } from "zod";
 
 /** What stands in for slow work: how many sections a report has, and how long each takes. */
 const PLANS = {
-  small: { sections: ["Summary"], sectionMs: 250 },
+  small: { sections: ["Summary"], sectionMs: 100 },
   large: { sections: ["Summary", "Findings", "Figures", "Risks", "Next steps"], sectionMs: 500 },
 } as const;
 

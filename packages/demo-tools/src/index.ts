@@ -20,6 +20,7 @@ export {
   simpleText,
 } from "./conformance/content-tools.ts";
 export {
+  about,
   errorHandling,
   headerParam,
   loggingTool,

@@ -69,7 +69,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     PERDURE_ISSUER: ISSUER,
     PERDURE_AUDIENCE: AUDIENCE,
     PERDURE_JWKS: jwksFile,
-    PERDURE_SECRET: "a secret of the tests, shared by all replicas",
+    PERDURE_SECRET: "a secret of the tests that all replicas share",
     ...options.env,
   };
   const replicas: ClusterReplica[] = [];

@@ -6,6 +6,14 @@ import { z } from "zod";
 
 const PAUSE_MS = 50;
 
+/** First in the list by its name: the suite checks headers with the first tool, giving no arguments and no capabilities. */
+export const about = defineTool({
+  name: "about",
+  description: "Says what these tools are for.",
+  run: () =>
+    "generate_report shows what a durable task can do; the other tools are what the official conformance suite calls.",
+});
+
 /** Always an error result. */
 export const errorHandling = defineTool({
   name: "test_error_handling",
