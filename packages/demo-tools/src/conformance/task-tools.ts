@@ -53,12 +53,12 @@ export const protocolErrorJob = defineTool({
   },
 });
 
-/** Waits for one answer. Optional, because the suite also calls the first tool of the list without the extension. */
+/** Waits for one answer. */
 export const confirmDelete = defineTool({
   name: "confirm_delete",
   description: "Asks before it deletes a file. It deletes nothing.",
   input: z.object({ filename: z.string() }),
-  taskSupport: "optional",
+  taskSupport: "required",
   annotations: { destructiveHint: true },
   async run({ filename }, task) {
     const answer = await task.elicit("confirm", { message: `Delete ${filename}?`, schema: confirmation });
