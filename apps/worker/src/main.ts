@@ -4,6 +4,7 @@ import {
   createMetrics,
   createOpsServer,
   parseConfig,
+  reportTrouble,
   runMain,
   runProcess,
   VERSION,
@@ -21,7 +22,7 @@ await runMain("perdure-worker", async () => {
     leaseMs: config.leaseMs,
     durability: config.durability,
     shards: config.shards,
-    onError: (error) => log.warn({ err: error }, "Trouble with Redis or its queue"),
+    onError: reportTrouble(log, "Trouble with Redis or its queue"),
   });
   const worker = createWorker({
     leases: redis.leases,

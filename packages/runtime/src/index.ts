@@ -10,6 +10,7 @@ export { createMetrics } from "./metrics.ts";
 export type { Metrics } from "./metrics.ts";
 export { createOpsServer } from "./ops-server.ts";
 export type { OpsServer, OpsServerDeps } from "./ops-server.ts";
+export { reportTrouble } from "./report-trouble.ts";
 export { runMain, runProcess } from "./run-process.ts";
 export type { RunProcessOptions, Service } from "./run-process.ts";
 export { VERSION } from "./version.ts";
