@@ -74,6 +74,7 @@ async function startOnPort(options: RedisServerOptions, port: number): Promise<R
   const { dir, dispose } = await dataDir(options.dir);
   await assertDirIsFree(dir);
 
+  const before = await askServer(port);
   const name = `perdure-redis-${randomUUID()}`;
   const server = await startServerProcess({
     binary: options.binary,
@@ -92,7 +93,7 @@ async function startOnPort(options: RedisServerOptions, port: number): Promise<R
     await server.ended;
   };
   try {
-    const identity = await untilAnswers(server, port, options);
+    const identity = await untilAnswers({ server, port, before }, options);
     await noteDirOwner(dir, { port, runId: identity.runId });
   } catch (error) {
     await end("SIGKILL");
@@ -124,17 +125,23 @@ function serverArgs({ appendfsync, maxmemory }: RedisServerOptions): readonly st
   return ["--save", "", ...aof, ...memory, "--maxmemory-policy", "noeviction", "--daemonize", "no"];
 }
 
+/** A start that is under way. `before` is what answered on the port until then. */
+interface Start {
+  readonly server: ServerProcess;
+  readonly port: number;
+  readonly before: ServerIdentity | undefined;
+}
+
 async function untilAnswers(
-  server: ServerProcess,
-  port: number,
-  { binary, startTimeoutMs = START_TIMEOUT_MS }: RedisServerOptions,
+  { server, port, before }: Start,
+  { startTimeoutMs = START_TIMEOUT_MS }: RedisServerOptions,
 ): Promise<ServerIdentity> {
   const deadline = performance.now() + startTimeoutMs;
   while (performance.now() < deadline) {
     if (server.hasEnded()) throw endedEarly(port, server.log);
     const identity = await askServer(port);
     // Another server on the port would answer too, while ours is about to give up.
-    if (identity && (binary.kind === "container" || identity.processId === server.pid)) return identity;
+    if (identity && identity.runId !== before?.runId) return identity;
     await wait(POLL_MS);
   }
   throw new RedisServerError(
