@@ -22,12 +22,15 @@ export interface ReplicaIdentity {
  */
 export function identityOf(config: Config, log: Log): ReplicaIdentity {
   const { issuer, audience, jwks } = config;
-  if (config.auth === "open" || issuer === undefined || jwks === undefined) {
+  if (config.auth === "open") {
     assertLoopback(config.host);
     log.warn({}, "Open mode: every request is let in, as tenant and principal local");
     return { verifier: createOpenIdentity() };
   }
-  const resource = config.publicUrl ?? `http://${config.host}:${config.port}/mcp`;
+  if (issuer === undefined || jwks === undefined)
+    throw new Error("Tokens cannot be checked without an issuer and a key set");
+  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
+  const resource = config.publicUrl ?? `http://${host}:${config.port}/mcp`;
   const options = { ...config, issuer, audience, jwks, cacheSize: config.tokenCacheSize };
   return {
     verifier: createTokenVerifier(

@@ -21,14 +21,24 @@ await runMain("perdure api", async () => {
   });
   const catalog = await loadCatalog(config.tools, { baseDir: process.cwd() });
   const replica = createReplica({ ...redis, config, catalog, log, metrics });
+  let isLeaving = false;
   const ops = createOpsServer({
     host: config.opsHost,
     port: config.opsPort,
     metrics,
     live: () => true,
-    ready: async () => [...replica.problems(), ...(await redis.health.check())],
+    ready: async () => (isLeaving ? ["Stopping"] : [...replica.problems(), ...(await redis.health.check())]),
     log,
   });
   const services = [ops, redis, redis.hints, ...replica.services];
-  await runProcess({ name: "perdure api", log, services, drainMs: config.drainMs });
+  await runProcess({
+    name: "perdure api",
+    log,
+    services,
+    drainMs: config.drainMs,
+    delayMs: config.shutdownDelayMs,
+    onSignal: () => {
+      isLeaving = true;
+    },
+  });
 });

@@ -15,6 +15,10 @@ export interface RunProcessOptions {
   readonly services: readonly Service[];
   /** How long services may take to drain; 2 s after that the process exits all the same. */
   readonly drainMs: number;
+  /** How long the services go on unchanged after the first signal, for load balancers to turn away. Default 0. */
+  readonly delayMs?: number;
+  /** Told of the first signal at once: from here on the process should say that it is not ready. */
+  readonly onSignal?: () => void;
 }
 
 const MARGIN_MS = 2000;
@@ -36,12 +40,13 @@ export async function runMain(name: string, main: () => Promise<void>): Promise<
  * Runs services until SIGTERM or SIGINT; then stops them and exits with 0, or with 1 when the stop took too long.
  * A second signal exits at once. Resolves when all have started; a failed start stops those that had, and exits with 1.
  *
- *     start a, b, c ──► running ──signal──► stop c, b, a ──► exit
+ *     start a, b, c ──► running ──signal──► (delay) ──► stop c, b, a ──► exit
  *
  * A rejection that nobody handles (a promise that a tool forgot) is logged and harms nothing else. An exception that
  * nobody caught ends the process at once without giving leases back, so that it counts as a crash of what was running.
  */
-export async function runProcess({ name, log, services, drainMs }: RunProcessOptions): Promise<void> {
+export async function runProcess(options: RunProcessOptions): Promise<void> {
+  const { name, log, services, drainMs, delayMs = 0 } = options;
   const started: Service[] = [];
   let stopping = false;
 
@@ -54,6 +59,8 @@ export async function runProcess({ name, log, services, drainMs }: RunProcessOpt
   };
 
   const stopAndExit = async (): Promise<void> => {
+    options.onSignal?.();
+    await timeout(delayMs).promise;
     const inTime = await stopAll();
     if (inTime) log.info({}, "Stopped");
     else log.error({ drainMs }, "The stop took too long: exiting all the same");

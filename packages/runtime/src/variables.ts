@@ -243,6 +243,14 @@ const SHAPE = {
     default: "20",
     roles: WORKING,
   }),
+  shutdownDelayMs: set(integer(0, 10 * MINUTE), {
+    name: "PERDURE_SHUTDOWN_DELAY_MS",
+    about:
+      "How long a replica that is told to stop says so on `/readyz` and serves on, so that load balancers can turn away; milliseconds",
+    example: "2000",
+    default: "0",
+    roles: SERVING,
+  }),
   drainMs: set(integer(0, 10 * MINUTE), {
     name: "PERDURE_DRAIN_MS",
     about: "How long a process that was told to stop may take",

@@ -104,6 +104,11 @@ async function follow(
       shown = line;
     },
     answer: (requests) => answerAll(requests, given, terminalOf(screen)),
+  }).catch((error: unknown) => {
+    // The task waits on, whatever became of this command.
+    if (error instanceof CliError && error.exitCode === 3)
+      screen.err.write(`It waits. Go on with: perdure watch ${taskId}\n`);
+    throw error;
   });
   if (!options.watch && task.status === "completed") return printResult(task.result ?? {}, screen);
   return failUnlessCompleted(task);

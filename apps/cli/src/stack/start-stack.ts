@@ -77,7 +77,7 @@ async function startPrivateRedis({ dataDir, say }: StackOptions): Promise<Runnin
   const dir = join(dataDir, "redis");
   await mkdir(dir, { recursive: true });
   const binary = await ensureRedisServer({ say });
-  return startRedisServer({ binary, dir, appendfsync: "always", say });
+  return startRedisServer({ binary, dir, appendfsync: "always" });
 }
 
 async function startIssuer(issuer: DevIssuer, { host, issuerPort }: StackOptions): Promise<IssuerServer> {
