@@ -29,6 +29,9 @@ const ARROWS: Record<string, readonly string[]> = {
 const ADAPTERS = new Set(["@perdure/redis", "ioredis", "bullmq"]);
 const MAY_CHOOSE_ADAPTERS = /^apps\/(?:[^/]+\/src\/main|cli\/src\/(?:commands\/up|stack\/[^/]+))\.ts$/;
 
+/** Put before every script: no step of its own, so its header tells what it is for. */
+const PRELUDE = /^packages\/redis\/lua\/prelude\//;
+const TESTING = /^(?:apps|packages)\/[^/]+\/src\/testing\//;
 const ATTICS = /^(?:utils?|commons?|shared|helpers?|types|interfaces)(?:\.|$)/;
 const LIMITS = [
   { what: /^apps\/[^/]+\/src\/main\.ts$/, lines: 60 },
@@ -53,7 +56,8 @@ const packageOf = (specifier: string): string =>
     .split("/")
     .slice(0, specifier.startsWith("@") ? 2 : 1)
     .join("/");
-const isTest = (file: string): boolean => file.endsWith(".test.ts");
+/** What tests alone may import lies in a `testing` folder. */
+const isTest = (file: string): boolean => file.endsWith(".test.ts") || TESTING.test(file);
 
 function filesIn(root: string, folder: string): string[] {
   const skip = new Set(["node_modules", "dist", ".git", ".perdure", "results"]);
@@ -103,8 +107,9 @@ function problemsOf(root: string): string[] {
     const lines = text.trimEnd().split("\n").length;
     if (limit && lines > limit.lines) problems.push(`${file}: ${lines} lines, ${limit.lines} at most`);
     if (file.endsWith(".lua")) {
-      const header = /^(?:--.*\n)*/.exec(text)?.[0] ?? "";
-      for (const word of ["KEYS", "ARGV", "Reply"])
+      const header = /^--\[\[[^]*?\]\]|^(?:--.*\n)*/.exec(text)?.[0] ?? "";
+      const words = PRELUDE.test(file) ? ["--"] : ["KEYS", "ARGV", "Reply"];
+      for (const word of words)
         if (!header.includes(word)) problems.push(`${file}: the header does not tell ${word}`);
       continue;
     }
@@ -122,6 +127,7 @@ function problemsOf(root: string): string[] {
           .split(sep)
           .join("/");
         if (!path.startsWith(`${home}/`)) problems.push(`${said}, outside its package`);
+        if (TESTING.test(path) && !isTest(file)) problems.push(`${said}, which is for tests alone`);
         continue;
       }
       if (manifest.name === "@perdure/tasks" && !isTest(file) && specifier !== "node:crypto")
@@ -182,6 +188,10 @@ describe("the rules see what breaks them", () => {
     'export { a } from "@perdure/tasks/src/a.ts";\nimport x from "../../tasks/src/x.ts";\n',
   );
   put("packages/redis/lua/move.lua", "-- KEYS[1] record\nreturn 1\n".concat("--\n".repeat(80)));
+  put("packages/redis/lua/prelude/read.lua", "local a = 1\n");
+  put("packages/redis/lua/fine.lua", "--[[\n  KEYS due\n  ARGV op\n  Reply done\n]]\nreturn 1\n");
+  put("packages/redis/src/testing/bench.ts", 'import { test } from "vitest";\n');
+  put("packages/redis/src/store.ts", 'import { bench } from "./testing/bench.ts";\n');
   put("packages/runtime/package.json", manifest("@perdure/runtime"));
   put("packages/runtime/src/index.ts", 'import {\n  z,\n} from "zod";\nimport { test } from "vitest";\n');
   put("packages/runtime/src/utils/clock.ts", "\n".repeat(400).concat("export {};\n"));
@@ -200,6 +210,8 @@ describe("the rules see what breaks them", () => {
     "packages/redis/lua/move.lua: 82 lines, 80 at most",
     "packages/redis/lua/move.lua: the header does not tell ARGV",
     "packages/redis/lua/move.lua: the header does not tell Reply",
+    "packages/redis/lua/prelude/read.lua: the header does not tell --",
+    "packages/redis/src/store.ts: imports ./testing/bench.ts, which is for tests alone",
     "packages/runtime/src/index.ts: imports zod, which its package.json does not declare",
     "packages/runtime/src/index.ts: imports vitest, which its package.json does not declare",
     "packages/runtime/src/utils/: an attic; name it after what is in it",
@@ -211,6 +223,6 @@ describe("the rules see what breaks them", () => {
   });
 
   test("and nothing else", () => {
-    expect(problems).toHaveLength(15);
+    expect(problems).toHaveLength(17);
   });
 });
