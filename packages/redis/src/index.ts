@@ -1,5 +1,5 @@
 export { createRedisTasks } from "./redis-tasks.ts";
-export type { RedisTasks, RedisTasksOptions } from "./redis-tasks.ts";
+export type { RedisTasks, RedisTasksOptions, WakeUpConsumerChoice } from "./redis-tasks.ts";
 export type { Durability } from "./redis-health.ts";
 export { RedisReplyError } from "./replies.ts";
 export { RedisSetupError } from "./redis-setup-error.ts";

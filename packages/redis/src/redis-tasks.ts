@@ -48,6 +48,14 @@ export interface RedisTasksOptions {
   readonly onError?: (error: Error) => void;
 }
 
+/** What a worker process may choose of its consumer. */
+export interface WakeUpConsumerChoice {
+  /** Wake-ups in hand at a time. */
+  readonly concurrency: number;
+  /** Another way to the same Redis. Default: the store's. */
+  readonly redisUrl?: string;
+}
+
 /** The ports of the tasks on one Redis. */
 export interface RedisTasks {
   readonly store: TaskStore;
@@ -57,8 +65,8 @@ export interface RedisTasks {
   /** Has a connection of its own, with its own `start`. `stop` of the whole stops it too. */
   readonly hints: HintSource;
   readonly health: StoreHealth;
-  /** A consumer with connections of its own; whoever makes it stops it. */
-  createWakeUpConsumer(options: { readonly concurrency: number; readonly redisUrl?: string }): WakeUpConsumer;
+  /** Gives a consumer with connections of its own; whoever asks for it stops it. */
+  readonly createWakeUpConsumer: (options: WakeUpConsumerChoice) => WakeUpConsumer;
   /**
    * Connects, and waits up to 10 s for that. Throws a `RedisSetupError` when the server would lose tasks or was first
    * started with another layout, a `TaskStoreError` when it cannot be reached.
