@@ -1,4 +1,4 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,6 +6,8 @@ import { type RunningRedis, freePort } from "@perdure/redis-server";
 import { type RoleProcess, startRoleProcess } from "@perdure/runtime";
 import { SignJWT, exportJWK, generateKeyPair } from "jose";
 import { type StartRedisOptions, startRedis } from "./start-redis.ts";
+import { type WireClient, createWireClient } from "./wire-client.ts";
+import type { Json } from "./wire-message.ts";
 
 const ISSUER = "https://issuer.test";
 const AUDIENCE = "perdure-test";
@@ -29,6 +31,13 @@ export interface TestIdentity {
   readonly expiresInSeconds?: number;
 }
 
+/** Whose client, of which replica, and what it can do (default: forms and tasks). */
+export interface ClusterClientOptions extends TestIdentity {
+  /** Index of a replica. */
+  readonly replica?: number;
+  readonly capabilities?: Json;
+}
+
 /** A replica of a cluster. */
 export interface ClusterReplica extends RoleProcess {
   /** Its MCP endpoint. */
@@ -37,11 +46,20 @@ export interface ClusterReplica extends RoleProcess {
 
 /** Replicas, workers and a Redis as real processes, with an issuer that the replicas trust. */
 export interface Cluster extends AsyncDisposable {
+  /** The one that runs now, or ran last. */
   readonly redis: RunningRedis;
+  /** Starts a killed Redis again, on the same port and data. */
+  restartRedis(): Promise<RunningRedis>;
+  /** A folder that goes away with the cluster. */
+  readonly dir: string;
   readonly replicas: readonly ClusterReplica[];
   readonly workers: readonly RoleProcess[];
   /** A signed token. Tenant "acme" and principal "alice" unless said otherwise. */
   token(identity?: TestIdentity): Promise<string>;
+  /** A client of one replica (default: the first), as whom and with the capabilities that are given. */
+  client(options?: ClusterClientOptions): Promise<WireClient>;
+  /** What a role has logged so far. */
+  logOf(role: RoleProcess): Promise<string>;
   startReplica(env?: Readonly<Record<string, string>>): Promise<ClusterReplica>;
   startWorker(env?: Readonly<Record<string, string>>): Promise<RoleProcess>;
   /** Stops every process and removes the folder. Idempotent. */
@@ -62,7 +80,8 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     jwksFile,
     JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "test", alg: "ES256" }] }),
   );
-  const redis = await startRedis(options.redis);
+  const redisOptions = { dir: join(dir, "redis"), ...options.redis };
+  let redis = await startRedis(redisOptions);
   const shared = {
     PERDURE_REDIS_URL: redis.url,
     PERDURE_DURABILITY: options.redis?.appendfsync === "always" ? "durable" : "ephemeral",
@@ -87,13 +106,22 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       name,
       main: MAIN_OF[role],
       env: { ...shared, ...env, PERDURE_OPS_PORT: String(opsPort) },
-      logFile: join(dir, `${name}.log`),
+      logFile: logFileOf(name),
       opsPort,
     });
   };
 
+  const logFileOf = (name: string): string => join(dir, `${name}.log`);
+
   const cluster: Cluster = {
-    redis,
+    get redis() {
+      return redis;
+    },
+    async restartRedis() {
+      redis = await startRedis({ ...redisOptions, port: redis.port });
+      return redis;
+    },
+    dir,
     replicas,
     workers,
     token: ({ tenant = "acme", principal = "alice", scope, expiresInSeconds = 600 } = {}) => {
@@ -107,6 +135,13 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
         .setExpirationTime(now + expiresInSeconds)
         .sign(privateKey);
     },
+    async client({ replica = 0, capabilities, ...identity } = {}) {
+      const url = replicas[replica]?.url;
+      if (url === undefined) throw new Error(`There is no replica ${replica}`);
+      const token = await cluster.token(identity);
+      return createWireClient({ url, token, ...(capabilities && { capabilities }) });
+    },
+    logOf: ({ name }) => readFile(logFileOf(name), "utf8"),
     async startReplica(env = {}) {
       const port = await freePort();
       const role = await start("api", { ...env, PERDURE_PORT: String(port) });
