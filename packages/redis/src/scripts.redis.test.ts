@@ -13,20 +13,18 @@ afterAll(() => bench[Symbol.asyncDispose]());
 
 /** Runs one operation, and gives what the adapter said to Redis so that it can be said again, word for word. */
 async function record(operation: (sides: Sides) => Promise<unknown>): Promise<Again> {
-  const runs: Parameters<Scripts["run"]>[] = [];
-  const replies: unknown[] = [];
+  const runs: Again[] = [];
   const scripts: Scripts = {
     async run(name, run) {
-      runs.push([name, run] as never);
       const reply = await bench.base.scripts.run(name, run);
-      replies.push(reply);
+      runs.push({ reply, again: () => bench.base.scripts.run(name, run) });
       return reply;
     },
   };
   await operation(bench.on({ ...bench.base, scripts }));
   const [run] = runs;
   if (run === undefined || runs.length !== 1) throw new Error(`Expected one script, got ${runs.length}`);
-  return { reply: replies[0], again: () => bench.base.scripts.run(...run) };
+  return run;
 }
 
 interface Again {
