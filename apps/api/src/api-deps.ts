@@ -2,7 +2,9 @@ import type { StateSeal } from "@perdure/protocol";
 import type { Log, Metrics } from "@perdure/runtime";
 import type { HintSource, TaskService } from "@perdure/tasks";
 import type { Catalog } from "@perdure/toolkit/host";
-import type { OriginGuard, ProtectedResourceMetadata, TokenVerifier } from "./identity/index.ts";
+import type { OriginGuard } from "./identity/origin-guard.ts";
+import type { ProtectedResourceMetadata } from "./identity/protected-resource.ts";
+import type { TokenVerifier } from "./identity/token-verifier.ts";
 
 /** Two clocks, in milliseconds. */
 export interface Clock {

@@ -1,14 +1,14 @@
 import type { Config, Log } from "@perdure/runtime";
 import type { ServerOptions } from "./api-deps.ts";
+import { assertLoopback } from "./identity/loopback.ts";
+import { createOpenIdentity } from "./identity/open-identity.ts";
 import {
-  assertLoopback,
-  createOpenIdentity,
-  createTokenVerifier,
   protectedResourceMetadata,
   protectedResourceMetadataPaths,
   protectedResourceMetadataUrl,
-} from "./identity/index.ts";
-import type { TokenVerifier } from "./identity/index.ts";
+} from "./identity/protected-resource.ts";
+import { createTokenVerifier } from "./identity/token-verifier.ts";
+import type { TokenVerifier } from "./identity/token-verifier.ts";
 
 /** How a replica knows its callers, and what it publishes about that. */
 export interface ReplicaIdentity {

@@ -6,8 +6,8 @@ import type { Catalog } from "@perdure/toolkit/host";
 import { SYSTEM_CLOCK } from "./api-deps.ts";
 import { createApi } from "./create-api.ts";
 import { identityOf } from "./identity-of.ts";
-import { createOriginGuard } from "./identity/index.ts";
-import type { TokenVerifier } from "./identity/index.ts";
+import { createOriginGuard } from "./identity/origin-guard.ts";
+import type { TokenVerifier } from "./identity/token-verifier.ts";
 import { sealOf } from "./seal-of.ts";
 
 /** What a replica is made of beside its configuration. */

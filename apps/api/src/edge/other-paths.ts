@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import express from "express";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { ServerOptions } from "../api-deps.ts";
-import type { OriginGuard } from "../identity/index.ts";
+import type { OriginGuard } from "../identity/origin-guard.ts";
 
 /** What the other paths stand on. */
 export interface OtherPathsDeps {

@@ -1,7 +1,7 @@
 import { WireError, wireErrors } from "@perdure/protocol";
 import { TaskStoreError } from "@perdure/tasks";
 import type { TaskStoreErrorCode } from "@perdure/tasks";
-import type { Refused } from "../identity/index.ts";
+import type { Refused } from "../identity/identity.ts";
 
 /** What a client is told when the store cannot do a step, and how long it should wait. */
 const STORE_FAILURES: Record<

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { exportJWK } from "jose";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createTokenVerifier } from "./index.ts";
-import type { TokenVerifier, TokenVerifierOptions } from "./index.ts";
+import { createTokenVerifier } from "./token-verifier.ts";
+import type { TokenVerifierOptions } from "./token-verifier-options.ts";
+import type { TokenVerifier } from "./token-verifier.ts";
 import { createTestClock, createTestKey, startTestIssuer, testOptions, verifyAll } from "./test-issuer.ts";
 import type { TestIssuer, TestKey } from "./test-issuer.ts";
 

@@ -1,6 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { assertLoopback, createOpenIdentity, hasScopes, isLoopback } from "./index.ts";
-import type { Identity } from "./index.ts";
+import { hasScopes } from "./identity.ts";
+import { assertLoopback, isLoopback } from "./loopback.ts";
+import { createOpenIdentity } from "./open-identity.ts";
+import type { Identity } from "./identity.ts";
 
 describe("open mode", () => {
   test.each([undefined, "Bearer nonsense", "Basic YTpi", ["a", "b"]])("lets %j in as local", (header) => {

@@ -2,8 +2,8 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { createOriginGuard } from "./index.ts";
-import type { HeaderValues, OriginGuardOptions } from "./index.ts";
+import { createOriginGuard } from "./origin-guard.ts";
+import type { HeaderValues, OriginGuardOptions } from "./origin-guard.ts";
 import { portOf } from "./test-issuer.ts";
 
 const guard = (over: Partial<OriginGuardOptions> = {}) =>

@@ -3,7 +3,7 @@ import {
   protectedResourceMetadata,
   protectedResourceMetadataPaths,
   protectedResourceMetadataUrl,
-} from "./index.ts";
+} from "./protected-resource.ts";
 
 const WELL_KNOWN = "/.well-known/oauth-protected-resource";
 

@@ -2,8 +2,10 @@ import { once } from "node:events";
 import { createServer } from "node:http";
 import { CompactSign, exportSPKI, SignJWT, UnsecuredJWT } from "jose";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createTokenVerifier } from "./index.ts";
-import type { Refused, TokenVerifier, TokenVerifierOptions, Verdict } from "./index.ts";
+import { createTokenVerifier } from "./token-verifier.ts";
+import type { Refused, Verdict } from "./identity.ts";
+import type { TokenVerifierOptions } from "./token-verifier-options.ts";
+import type { TokenVerifier } from "./token-verifier.ts";
 import {
   createTestClock,
   createTestKey,

@@ -1,7 +1,7 @@
 import { PARAMS, pageOf, parseParams } from "@perdure/protocol";
 import type { Catalog, Prompt, Resource, Tool } from "@perdure/toolkit/host";
-import { hasScopes } from "../identity/index.ts";
-import type { Identity } from "../identity/index.ts";
+import { hasScopes } from "../identity/identity.ts";
+import type { Identity } from "../identity/identity.ts";
 import type { ResultText } from "../result-text.ts";
 import { cacheHints } from "./cache-hints.ts";
 import type { Method } from "./method.ts";

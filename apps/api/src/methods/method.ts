@@ -1,6 +1,6 @@
 import type { HeaderReader, JsonObject, RequestId, RequestMeta } from "@perdure/protocol";
 import type { Owner } from "@perdure/tasks";
-import type { Identity } from "../identity/index.ts";
+import type { Identity } from "../identity/identity.ts";
 import type { SseEvents, SseStream } from "../streams/sse-stream.ts";
 
 /** One request that has passed every check before its handler (design §5, steps 1 to 7). */
