@@ -11,6 +11,8 @@ import type { Json } from "./wire-message.ts";
 
 const ISSUER = "https://issuer.test";
 const AUDIENCE = "perdure-test";
+/** Long, as whole test runs share a machine. */
+const READY_MS = 50_000;
 
 /** What a cluster is made of. */
 export interface ClusterOptions {
@@ -108,6 +110,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       env: { ...shared, ...env, PERDURE_OPS_PORT: String(opsPort) },
       logFile: logFileOf(name),
       opsPort,
+      readyDeadlineMs: READY_MS,
     });
   };
 
