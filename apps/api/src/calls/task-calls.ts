@@ -1,4 +1,4 @@
-import { isJsonObject, parseJson, wireErrors } from "@perdure/protocol";
+import { isJsonObject, wireErrors } from "@perdure/protocol";
 import type { JsonObject, JsonValue } from "@perdure/protocol";
 import type { TaskService, TaskSnapshot } from "@perdure/tasks";
 import { mintTaskId } from "@perdure/tasks";
@@ -112,14 +112,12 @@ function endOf(deps: TaskCallDeps, toolCall: ToolCall, snapshot: TaskSnapshot): 
 }
 
 function errorOf(text: string | undefined): { code: number; message: string; data?: JsonValue } | undefined {
-  const value: unknown = text === undefined ? undefined : parseJson(text, ANY_JSON);
+  const value: unknown = text === undefined ? undefined : JSON.parse(text);
   if (!isJsonObject(value)) return undefined;
   const { code, message, data } = value;
   if (typeof code !== "number" || typeof message !== "string") return undefined;
   return { code, message, ...(data !== undefined && { data }) };
 }
-
-const ANY_JSON = { maxDepth: 1000, maxNodes: 1_000_000 };
 
 async function cancelQuietly(deps: TaskCallDeps, { call, scope }: ToolCall, taskId: string): Promise<void> {
   const reason =
