@@ -83,10 +83,12 @@ function conformance(args: readonly string[]): Promise<void> {
     for (const line of chunk.toString().split("\n"))
       if (line.startsWith("=== Running scenario")) console.log(line);
   });
-  return new Promise((resolve, reject) => {
+  const kill = (): void => void child.kill();
+  process.once("exit", kill);
+  return new Promise<void>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", () => resolve());
-  });
+  }).finally(() => process.off("exit", kill));
 }
 
 async function list(...args: readonly string[]): Promise<string> {
