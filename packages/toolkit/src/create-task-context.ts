@@ -19,9 +19,6 @@ export interface TaskContextParts extends ContextParts<RunHost> {
   readonly tool: Tool;
 }
 
-/** How a step ended, to be delivered to the tool if the run is still open by then. */
-type Delivery<Value> = () => Value;
-
 const MAX_KEPT_MESSAGE = 2_000;
 
 /** The context of one run of a tool's function. */
@@ -37,46 +34,39 @@ export function createTaskContext(parts: TaskContextParts): TaskContext<unknown>
     }
   };
 
+  /** Runs a step that the journal does not have, and keeps how it ended. */
   const perform = async <Value>(
     name: string,
     fn: (signal: AbortSignal) => Value | Promise<Value>,
-  ): Promise<Delivery<Value>> => {
+  ): Promise<Value> => {
     let value: Value;
     try {
       value = await currentStep.run({ run, name }, () => fn(run.signal));
     } catch (error) {
-      return failed(name, error);
+      return giveUpOrTryAgain(name, error);
     }
-    if (value === undefined) {
-      await keep(name, recordOfValue(undefined));
-      return () => value;
-    }
-    const json = jsonText(value);
-    if (!json.ok)
+    const json = value === undefined ? undefined : jsonText(value);
+    if (json?.ok === false)
       throw run.broken(
         `The step ${JSON.stringify(name)} returned what JSON cannot keep: the value${json.problem}`,
       );
-    await keep(name, recordOfValue(json.text));
-    // What a replay will see, not what the step still holds.
-    return () => JSON.parse(json.text);
+    await keep(name, recordOfValue(json?.text));
+    // What a replay will see, not what the step may still hold and change.
+    return json ? JSON.parse(json.text) : value;
   };
 
-  const failed = async (name: string, cause: unknown): Promise<Delivery<never>> => {
+  const giveUpOrTryAgain = async (name: string, cause: unknown): Promise<never> => {
     const known = knownError(cause);
     if (isDeliberate(known)) {
       await keep(name, recordOfError(known));
-      return () => {
-        throw cause;
-      };
+      throw cause;
     }
     const before = host.journal.failures.get(name) ?? 0;
     const again = retryOf(tool.retry, { failed: name, before, cause });
     const message = (cause instanceof Error ? cause.message : String(cause)).slice(0, MAX_KEPT_MESSAGE);
     if (again) run.close(again);
     else await keep(name, recordOfError({ message }));
-    return () => {
-      throw new StepFailed(name, message, { cause });
-    };
+    throw new StepFailed(name, message, { cause });
   };
 
   const msOf = (what: string, duration: Duration): number => {
@@ -94,7 +84,7 @@ export function createTaskContext(parts: TaskContextParts): TaskContext<unknown>
     ...createCallContext(parts),
     id: host.id,
     attempt: host.attempt,
-    prepared: host.prepared,
+    prepared: tool.prepare ? host.prepared : undefined,
     step: <Value extends JsonValue | undefined | void>(
       name: string,
       fn: (signal: AbortSignal) => Value | Promise<Value>,
@@ -102,7 +92,7 @@ export function createTaskContext(parts: TaskContextParts): TaskContext<unknown>
       run.method("step", async () => {
         use("step", name);
         const record = host.journal.steps.get(name);
-        if (record === undefined) return run.inFlight(perform(name, fn));
+        if (record === undefined) return run.whileOpen(run.inFlight(perform(name, fn)));
         const { ok, error } = readRecord(name, record);
         if (error) throw error;
         return z.custom<Value>().parse(ok);
@@ -115,7 +105,7 @@ export function createTaskContext(parts: TaskContextParts): TaskContext<unknown>
         const leftMs = endMs === undefined ? durationMs : endMs - host.nowMs();
         if (leftMs <= 0) return undefined;
         if (!host.sleepInPlace) return run.awaitTime({ name, durationMs });
-        return host.sleepInPlace(leftMs, run.signal);
+        return run.whileOpen(host.sleepInPlace(leftMs, run.signal));
       }),
     progress: (message, amount) =>
       run.method("progress", async () => {
@@ -124,15 +114,8 @@ export function createTaskContext(parts: TaskContextParts): TaskContext<unknown>
     extend: (duration) =>
       run.method("extend", async () => {
         const ms = msOf("extend", duration);
-        await run.inFlight(
-          host.extend(ms).then(
-            () => () => undefined,
-            () => {
-              run.end({ kind: "stopped" });
-              return () => undefined;
-            },
-          ),
-        );
+        const extended = host.extend(ms).catch(() => run.end({ kind: "stopped" }));
+        return run.whileOpen(run.inFlight(extended));
       }),
   };
 }

@@ -52,7 +52,7 @@ interface Erased {
 }
 
 /** Makes a prompt. Throws a `TypeError` that names the prompt and the field when the definition is wrong. */
-export function definePrompt<const Args extends readonly PromptArgumentDefinition[] = readonly []>(
+export function definePrompt<const Args extends readonly PromptArgumentDefinition[]>(
   definition: PromptDefinition<Args>,
 ): Prompt {
   const { name, title, description, icons } = definition;

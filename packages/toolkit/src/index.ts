@@ -13,7 +13,19 @@ export type {
 export { defineResource } from "./define-resource.ts";
 export type { ResourceDefinition, ResourceReturned, VariablesOf } from "./define-resource.ts";
 export type { ContentAnnotations, ContentBlock, ResourceContents } from "./content.ts";
-export { MissingCapability, ProtocolError, StepFailed, TaskCancelled, ToolError } from "./errors.ts";
+export { runToolInMemory } from "./run-tool-in-memory.ts";
+export type { InMemoryRun } from "./run-tool-in-memory.ts";
+export type { AskedRequest, InMemoryAnswer, InMemoryOptions } from "./memory.ts";
+export {
+  BrokenRule,
+  InvalidAnswer,
+  MissingCapability,
+  ProtocolError,
+  RunEnded,
+  StepFailed,
+  TaskCancelled,
+  ToolError,
+} from "./errors.ts";
 export type { JsonObject, JsonValue } from "./json.ts";
 export type { Completer, Prompt, PromptArgument } from "./prompt.ts";
 export type { Resource } from "./resource.ts";

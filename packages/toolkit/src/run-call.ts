@@ -1,10 +1,12 @@
 import { createCallContext } from "./call-context.ts";
+import { ProtocolError } from "./errors.ts";
+import { knownError } from "./known-error.ts";
 import { createNames } from "./names.ts";
 import { failed, outcomeOfThrown } from "./outcome-of.ts";
 import type { ThrownOutcome } from "./outcome-of.ts";
 import { createRun } from "./run.ts";
 import type { CommonOutcome } from "./run.ts";
-import type { CallHost } from "./run-host.ts";
+import type { CallHost, CallOutcome } from "./run-host.ts";
 import type { CallContext } from "./task-context.ts";
 
 /** The author's function, and what its value means. */
@@ -32,6 +34,27 @@ export async function runCall<Outcome>(
     );
   });
   return run.outcome;
+}
+
+/**
+ * {@link runCall} for what has no result that could say `isError`: a `ToolError` becomes a JSON-RPC error with its message.
+ */
+export async function runQuery(
+  what: string,
+  host: CallHost,
+  functions: CallFunctions<CallOutcome>,
+): Promise<CallOutcome> {
+  return runCall(what, host, {
+    outcomeOf: functions.outcomeOf,
+    async call(context) {
+      try {
+        return await functions.call(context);
+      } catch (error) {
+        const known = knownError(error);
+        throw known?.code === "perdure_tool_error" ? new ProtocolError(-32603, known.message) : error;
+      }
+    },
+  });
 }
 
 /** What a function gave or threw, at once or later. */

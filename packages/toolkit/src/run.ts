@@ -24,8 +24,10 @@ export interface RunScope {
    * that is no unhandled rejection.
    */
   readonly method: <Value>(name: string, body: () => Promise<Value>) => Promise<Value>;
-  /** Work that can move the run on without input or time. What it gives is delivered only while the run is open. */
-  readonly inFlight: <Value>(work: Promise<() => Value>) => Promise<Value>;
+  /** What `work` gives or throws, as long as the run is open when it does; nothing is heard of it after. */
+  readonly whileOpen: <Value>(work: Promise<Value>) => Promise<Value>;
+  /** Counts `work` as something that can move the run on without input or time. */
+  readonly inFlight: <Value>(work: Promise<Value>) => Promise<Value>;
   /** Waits for the client's answer: pending as long as this run lasts. */
   readonly awaitAnswer: (request: InputRequest) => Promise<never>;
   /** Waits for a time: pending as long as this run lasts. */
@@ -54,7 +56,10 @@ const QUIET_TURNS = 2;
 
 /** An open run. It ends as "stopped" when `signal` is aborted. */
 export function createRun<Outcome>(signal: AbortSignal): Run<Outcome> {
-  const { promise: outcome, resolve } = Promise.withResolvers<Outcome | CommonOutcome>();
+  let resolve: (how: Outcome | CommonOutcome) => void;
+  const outcome = new Promise<Outcome | CommonOutcome>((settle) => {
+    resolve = settle;
+  });
   const requests: InputRequest[] = [];
   const sleeps: Sleep[] = [];
   const over = new AbortController();
@@ -132,14 +137,18 @@ export function createRun<Outcome>(signal: AbortSignal): Run<Outcome> {
       }
       return handled(Promise.reject(new RunEnded(`${name} was called after the run had ended`)));
     },
-    async inFlight(work) {
+    async whileOpen(work) {
+      const end = await settled(work);
+      beat();
+      return state === "open" ? end() : pending();
+    },
+    inFlight(work) {
       worksInFlight += 1;
-      const deliver = await work.finally(() => {
+      return work.finally(() => {
         worksInFlight -= 1;
         endWhenKept();
         beat();
       });
-      return state === "open" ? deliver() : pending();
     },
     awaitAnswer(request) {
       requests.push(request);
@@ -150,6 +159,16 @@ export function createRun<Outcome>(signal: AbortSignal): Run<Outcome> {
       return wait();
     },
   };
+}
+
+/** What a promise came to, to be had later. */
+function settled<Value>(promise: Promise<Value>): Promise<() => Value> {
+  return promise.then(
+    (value) => () => value,
+    (error: unknown) => () => {
+      throw error;
+    },
+  );
 }
 
 function pending(): Promise<never> {

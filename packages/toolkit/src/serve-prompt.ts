@@ -4,7 +4,7 @@ import { jsonText } from "./json-text.ts";
 import { failed } from "./outcome-of.ts";
 import { problemOf } from "./problem-of.ts";
 import type { Prompt } from "./prompt.ts";
-import { runCall } from "./run-call.ts";
+import { runQuery } from "./run-call.ts";
 import type { CallHost, CallOutcome } from "./run-host.ts";
 
 const messages = z.array(z.object({ role: z.enum(["user", "assistant"]), content: contentBlockSchema }));
@@ -33,7 +33,7 @@ export async function getPrompt(prompt: Prompt, args: unknown, host: CallHost): 
         message: `Invalid arguments: ${name}: ${value === undefined ? "required" : "expected a string"}`,
       });
   }
-  return runCall<CallOutcome>("The prompt", host, {
+  return runQuery("The prompt", host, {
     call: (context) => prompt.get(Object.fromEntries(known), context),
     outcomeOf(returned) {
       const made = returnedSchema.safeParse(returned);

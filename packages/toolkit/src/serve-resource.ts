@@ -5,7 +5,7 @@ import { jsonText } from "./json-text.ts";
 import { failed } from "./outcome-of.ts";
 import { problemOf } from "./problem-of.ts";
 import type { Resource } from "./resource.ts";
-import { runCall } from "./run-call.ts";
+import { runQuery } from "./run-call.ts";
 import type { CallHost, CallOutcome } from "./run-host.ts";
 
 /** The resource that serves `uri`: one of that very URI, else the first template, by name, that can make it. */
@@ -20,7 +20,7 @@ export async function readResource(resource: Resource, uri: string, host: CallHo
   const notFound = failed({ code: -32602, message: "Resource not found", data: { uri } });
   const variables = resource.match(uri);
   if (!variables) return notFound;
-  return runCall<CallOutcome>("The resource", host, {
+  return runQuery("The resource", host, {
     call: (context) => resource.read(variables, context),
     outcomeOf(returned) {
       if (returned === undefined) return notFound;
