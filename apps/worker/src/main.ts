@@ -22,6 +22,7 @@ await runMain("perdure-worker", async () => {
     leaseMs: config.leaseMs,
     durability: config.durability,
     shards: config.shards,
+    audit: config.audit,
     onError: reportTrouble(log, "Trouble with Redis or its queue"),
   });
   const worker = createWorker({

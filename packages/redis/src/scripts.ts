@@ -53,14 +53,20 @@ export interface Scripts {
   run<Name extends ScriptName>(name: Name, run: ScriptRun<Name>): Promise<unknown>;
 }
 
+/** How scripts are loaded. */
+export interface LoadOptions {
+  /** Has each script tell the stream `{sNN}:audit` what it did to the record (`lua/prelude/audit.lua`). */
+  readonly isAudited?: boolean;
+}
+
 /** Reads `lua/` and gives its scripts on the link. They survive `SCRIPT FLUSH` and a server that never saw them. */
-export function loadScripts(link: CommandLink): Scripts {
+export function loadScripts(link: CommandLink, { isAudited = false }: LoadOptions = {}): Scripts {
   const prelude = PRELUDES.map(readLua).join("\n");
   const loaded = new Map<string, LoadedScript>();
   for (const [name, names] of Object.entries(ARGUMENTS)) {
     const lua = readLua(name);
     assertUnpacks(name, lua, names);
-    const text = `${prelude}\n${lua}`;
+    const text = `${prelude}\n${isAudited ? audited(name, lua, names) : lua}`;
     loaded.set(name, { names, text, sha: createHash("sha1").update(text).digest("hex") });
   }
 
@@ -86,6 +92,19 @@ const LUA = new URL("../lua/", import.meta.url);
 
 function readLua(name: string): string {
   return readFileSync(new URL(`${name}.lua`, LUA), "utf8");
+}
+
+/** What the audit tells of a script's arguments. */
+const TOLD = new Set(["op", "claim", "epoch", "name"]);
+
+/** The script as a function, and after it what looks at the record before and after. */
+function audited(name: string, lua: string, names: readonly string[]): string {
+  const said = names.flatMap((argument, at) => (TOLD.has(argument) ? [`${argument} = ARGV[${at + 1}]`] : []));
+  return [
+    `local SCRIPT, SAID = "${name}", { ${said.join(", ")} }`,
+    `local function step()\n${lua}\nend`,
+    readLua("prelude/audit"),
+  ].join("\n");
 }
 
 /** Holds the table above and the line `local a, b = unpack(ARGV, 1, 2)` of a script together. */

@@ -307,6 +307,13 @@ const SHAPE = {
     default: "info",
     roles: ALL,
   }),
+  audit: set(oneOf(["off", "on"]), {
+    name: "PERDURE_AUDIT",
+    about: "`on` writes every change of a task to a capped stream in Redis, for fault tests",
+    example: "off",
+    default: "off",
+    roles: ALL,
+  }),
   serverName: set(text(), {
     name: "PERDURE_SERVER_NAME",
     about: "Name of the server in `server/discover` and in results",
