@@ -65,7 +65,7 @@ describe.each(STRANGERS)("I8: $who", ({ identity }) => {
         httpStatus: 200,
         text: expect.stringContaining('"error":{"code":-32602,"message":"Task not found"'),
       });
-      for (const id of [taskId, ...MALFORMED]) expect(await ask(id), id).toEqual(unknown);
+      for (const id of [taskId, ...MALFORMED]) expect({ id, ...(await ask(id)) }).toEqual({ id, ...unknown });
       expect(await ownView(taskId)).toBe(text);
     },
   );

@@ -43,6 +43,10 @@ export function createHttpServer({ host, port, handle }: HttpServerOptions): Htt
 
   const server = createServer(LIMITS, (request, response) => {
     answering.set(request.socket, response);
+    response.once("close", () => {
+      // A response that began before the stop has promised to keep its connection: nothing else would close it.
+      if (isStopping) setImmediate(() => server.closeIdleConnections());
+    });
     handle(request, response);
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
