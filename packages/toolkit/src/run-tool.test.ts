@@ -266,6 +266,21 @@ describe("failing steps", () => {
     expect(caught[1]).toEqual(caught[0]);
   });
 
+  test("a failed step that the tool left alone is no unhandled rejection", async () => {
+    const unhandled = vi.fn();
+    process.on("unhandledRejection", unhandled);
+    onTestFinished(() => void process.off("unhandledRejection", unhandled));
+    const run: Body = async (task) => {
+      void task.step("left alone", () => Promise.reject(new Error("down")));
+      return task.step("other", async () => {
+        for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+        return "fine";
+      });
+    };
+    expect(await outcomeOf(run, undefined, { attempts: 1 })).toEqual(text("fine"));
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
   test("what other steps have in hand is kept before the run ends to try a failed one again", async () => {
     const { host, journal } = createFakeHost();
     let finish = (): void => {};
