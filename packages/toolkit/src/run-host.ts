@@ -41,11 +41,14 @@ export interface RunHost {
   readonly progress: (message: string, amount?: ProgressAmount) => void;
   readonly extend: (ms: number) => Promise<void>;
   readonly log: (level: LogLevel, message: string, data?: JsonObject) => void;
-  /** Given by hosts that cannot park: a sleep then waits here. */
+  /** Given by hosts that cannot park: a sleep then waits here. A question beside it is asked at once all the same. */
   readonly sleepInPlace?: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-/** A request to the client under its key; `request` is the canonical JSON text of `{ method, params }`. */
+/**
+ * A request to the client under its key. `request` is the JSON text of `{ method, params }`: the same on every run, with
+ * a form's fields in the author's order; the text of the journal, when it is there already.
+ */
 export interface InputRequest {
   readonly key: string;
   readonly request: string;

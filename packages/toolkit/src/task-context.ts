@@ -58,7 +58,10 @@ export const LOG_LEVELS = [
 /** One of {@link LOG_LEVELS}. */
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
-/** Writes a log line; a synchronous call whose client asked for logs gets it too (`notifications/message`). */
+/**
+ * Writes a log line; a synchronous call whose client asked for logs gets it too (`notifications/message`). What an earlier
+ * run has said is not said again in a replay.
+ */
 export type ToolLog = (level: LogLevel, message: string, data?: JsonObject) => void;
 
 /** What may be asked of a client while a call is being prepared or a synchronous tool runs. */
@@ -67,7 +70,10 @@ export interface CallContext {
   /** Aborted when the client goes away or the deadline passes. */
   readonly signal: AbortSignal;
   readonly log: ToolLog;
-  /** Asks a person. The key names the question for the whole life of the call. */
+  /**
+   * Asks a person. The key names the question for the whole life of the call. Rejects with `InvalidAnswer` when what was
+   * accepted does not fit the schema, and with `MissingCapability` when the client has no forms.
+   */
   elicit<Schema extends z.ZodObject>(
     key: string,
     elicitation: Elicitation<Schema>,
@@ -100,6 +106,7 @@ export interface TaskContext<Prepared = undefined> extends CallContext {
   readonly signal: AbortSignal;
   /**
    * Runs `fn` and keeps its JSON value: a later run gets the value back without calling `fn`.
+   * Rejects with `StepFailed` once its attempts are used up. No method but `progress`, `extend` and `log` may be called in `fn`.
    * `fn` runs at least once: a worker that dies before the value is kept leaves the next one to run it again.
    */
   step<Value extends JsonValue | undefined | void>(
@@ -108,7 +115,7 @@ export interface TaskContext<Prepared = undefined> extends CallContext {
   ): Promise<Value>;
   /** Waits without holding a worker. */
   sleep(name: string, duration: Duration): Promise<void>;
-  /** Shows a message as the task's status, and the amount to a client that waits. */
+  /** Shows a message as the task's status, and the amount to a client that waits. Not said again in a replay. */
   progress(message: string, amount?: ProgressAmount): Promise<void>;
   /** Keeps the task alive for at least this long from now. */
   extend(duration: Duration): Promise<void>;
