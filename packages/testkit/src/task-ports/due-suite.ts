@@ -140,6 +140,15 @@ export function describeDueTasks(makePorts: MakeTaskPorts): void {
       );
     });
 
+    test("a due task whose taker dies before it looks is given to another after a moment", async () => {
+      const made = await bench.create();
+      await bench.takeDue(made);
+      await until(async () => (await other.due.take(100)).some(({ taskId }) => taskId === made.ref.taskId), {
+        what: "the task to be due again",
+      });
+      expect(await other.due.rouse(made.ref)).toMatchObject({ verdict: "wake", wakeUp: made.wakeUp });
+    });
+
     test("a due task names its tenant, so that it can be roused", async () => {
       const made = await bench.create();
       await until(async () => (await due.take(100)).find(({ taskId }) => taskId === made.ref.taskId), {

@@ -271,6 +271,17 @@ export function describeParking(makePorts: MakeTaskPorts): void {
       expect(journal.sleeps.has("patience")).toBe(true);
     });
 
+    test("goes on at once when its answer came before it could wait", async () => {
+      const made = await bench.createAsking(["a"]);
+      await store.answer(made.address, [{ key: "a", response: "1" }]);
+      const second = await bench.claim(made);
+      const patient = { ...parking, sleeps: [{ name: "patience", durationMs: HOUR_MS }] };
+      const parked = await leases.park(second.claim, patient);
+      expect(parked).toMatchObject({ verdict: "parked", wakeUp: { ref: made.ref } });
+      expect(await bench.read(made)).toMatchObject({ status: "working" });
+      await bench.claim(made);
+    });
+
     test("goes on without one when its time has come, and an answer after that still counts", async () => {
       const made = await bench.createClaimed();
       await leases.park(made.claim, parking);
