@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-const conditions = ["source", "node", "import", "default"];
+const conditions = ["perdure-source", "node", "import", "default"];
 
 /** One run for all: units beside the code, `.redis.test.ts` on a real Redis, and `test/` for what crosses processes. */
 export default defineConfig({

@@ -80,7 +80,7 @@ describe("a project outside of the repository", () => {
   test("installs a package without sources, with licence and readme, that shares the project's zod", () => {
     const home = join(project, "node_modules/@perdure/toolkit");
     const manifest = JSON.parse(readFileSync(join(home, "package.json"), "utf8"));
-    expect(JSON.stringify(manifest.exports)).not.toContain("source");
+    expect(JSON.stringify(manifest.exports)).not.toContain("perdure-source");
     expect(manifest.dependencies).toBeUndefined();
     expect(manifest.peerDependencies).toEqual({ zod: expect.any(String) });
     expect(readFileSync(join(home, "LICENSE"), "utf8")).toContain("MIT");
@@ -152,7 +152,7 @@ describe("a project outside of the repository", () => {
            asked, refused, approved: await run(), headers: tool.headerParams, prompts: [...catalog.prompts.keys()],
          }));`,
       );
-      const said = JSON.parse(await run(project, "node", "--conditions=source", "server.js"));
+      const said = JSON.parse(await run(project, "node", "--conditions=perdure-source", "server.js"));
       expect(said).toMatchObject({
         asked: {
           kind: "waiting",

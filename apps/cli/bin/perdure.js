@@ -6,7 +6,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
-const args = ["--conditions=source", main, ...process.argv.slice(2)];
+const args = ["--conditions=perdure-source", main, ...process.argv.slice(2)];
 const child = spawn(node24(), args, { stdio: "inherit" });
 
 // The terminal sends Ctrl-C to the whole group; SIGTERM reaches this process alone, so it is passed on.

@@ -36,7 +36,7 @@ const LAST_LINES = 12;
 /** Starts a role and resolves once its `/readyz` says 200. A role that ends first gives an error with its last lines. */
 export async function startRoleProcess(options: RoleProcessOptions): Promise<RoleProcess> {
   const log = createWriteStream(options.logFile, { flags: "a" });
-  const child = spawn(process.execPath, ["--conditions=source", options.main], {
+  const child = spawn(process.execPath, ["--conditions=perdure-source", options.main], {
     env: { ...withoutOwnVariables(process.env), ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
