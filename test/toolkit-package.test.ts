@@ -74,7 +74,7 @@ beforeAll(async () => {
   ).dependencies;
   const flags = ["--no-audit", "--no-fund", "--prefer-offline"];
   await run(project, "npm", "install", ...flags, await pack(), `zod@${zod}`);
-});
+}, 180_000);
 
 describe("a project outside of the repository", () => {
   test("installs a package without sources, with licence and readme, that shares the project's zod", () => {
