@@ -43,7 +43,7 @@ test("the clients follow each task to its end, and count what fails", async () =
   tasks = 3;
   const nobody = await load({ url: "http://127.0.0.1:9/mcp", token, clients: 1, isOver });
   expect(nobody).toMatchObject({ requests: 1, failed: 1, created: 0 });
-});
+}, 120_000);
 
 test("a task that is acknowledged and does not end in time is lost", async () => {
   await using cluster = await startCluster({ replicas: 1, workers: 0 });
@@ -58,7 +58,7 @@ test("a task that is acknowledged and does not end in time is lost", async () =>
     lostAfterMs: 600,
   });
   expect(figures).toMatchObject({ failed: 0, created: 1, completed: 0, lost: 1 });
-});
+}, 120_000);
 
 test("everything that a walk applies is what the API's types allow, in one namespace, with the image that was asked for", async () => {
   const { overlay, load } = await walkObjects({ namespace: "perdure-walk-1", image: "perdure:local" });
