@@ -1,6 +1,6 @@
 import type { StateSeal } from "@perdure/protocol";
 import type { Log, Metrics } from "@perdure/runtime";
-import type { HintSource, TaskService } from "@perdure/tasks";
+import type { HintSource, RateLimits, TaskService } from "@perdure/tasks";
 import type { Catalog } from "@perdure/toolkit/host";
 import type { OriginGuard } from "./identity/origin-guard.ts";
 import type { ProtectedResourceMetadata } from "./identity/protected-resource.ts";
@@ -60,6 +60,7 @@ export interface ApiDeps {
   readonly server: ServerOptions;
   readonly tasks: TaskService;
   readonly hints: HintSource;
+  readonly rates: RateLimits;
   readonly catalog: Catalog;
   readonly verifier: TokenVerifier;
   readonly originGuard: OriginGuard;

@@ -59,6 +59,7 @@ export async function startReplica(
     server: { host: "127.0.0.1", port: 0, name: "perdure", version: "0.0.0-test" },
     tasks: createTaskService({ ...ports, onUnsentWakeUp: () => {} }),
     hints: ports.hints,
+    rates: { take: () => Promise.resolve({ verdict: "allowed" }) },
     catalog: catalogOf(offers),
     verifier: plainVerifier,
     originGuard: createOriginGuard({ host: "127.0.0.1", allowedHosts: [], allowedOrigins: [] }),

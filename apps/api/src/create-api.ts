@@ -5,6 +5,7 @@ import { createTaskCalls } from "./calls/task-calls.ts";
 import { createEndpoint } from "./edge/endpoint.ts";
 import { createHttpServer } from "./edge/http-server.ts";
 import { createOtherPaths } from "./edge/other-paths.ts";
+import { createPollPacer } from "./methods/poll-pacer.ts";
 import { createMethods } from "./methods/method-table.ts";
 import { createOwnTasks } from "./own-tasks.ts";
 import { createResultText } from "./result-text.ts";
@@ -79,6 +80,7 @@ export function createApi(deps: ApiDeps): Api {
     catalog,
     continuations,
     ownTasks,
+    pacer: createPollPacer(clock.monotonicMs),
     hub,
     keeper,
     clock,
@@ -104,6 +106,7 @@ export function createApi(deps: ApiDeps): Api {
     methods,
     originGuard: deps.originGuard,
     verifier: deps.verifier,
+    rates: deps.rates,
     maxBodyBytes: limits.maxBodyBytes,
     clock,
     log,

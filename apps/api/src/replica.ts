@@ -1,7 +1,7 @@
 import { VERSION } from "@perdure/runtime";
 import type { Config, Log, Metrics, Service } from "@perdure/runtime";
 import { createTaskService } from "@perdure/tasks";
-import type { HintSource, TaskStore, WakeUps } from "@perdure/tasks";
+import type { HintSource, RateLimits, TaskStore, WakeUps } from "@perdure/tasks";
 import type { Catalog } from "@perdure/toolkit/host";
 import { SYSTEM_CLOCK } from "./api-deps.ts";
 import { createApi } from "./create-api.ts";
@@ -16,6 +16,7 @@ export interface ReplicaParts {
   readonly store: TaskStore;
   readonly wakeUps: WakeUps;
   readonly hints: HintSource;
+  readonly rates: RateLimits;
   readonly catalog: Catalog;
   readonly log: Log;
   readonly metrics: Metrics;
@@ -35,6 +36,7 @@ export function createReplica({
   store,
   wakeUps,
   hints,
+  rates,
   catalog,
   log,
   metrics,
@@ -57,6 +59,7 @@ export function createReplica({
         log.warn({ taskId: ref.taskId, err: error }, "A wake-up was not sent; the reconciler sends it"),
     }),
     hints,
+    rates,
     catalog,
     verifier: counted(verifier, metrics),
     originGuard: createOriginGuard(config),

@@ -3,10 +3,10 @@
   outstanding request is answered the task is queued again.
   Answers that come while a worker runs the task are kept too: readers see no change, the next run does.
 
-  KEYS   due, record
+  KEYS   due, record, counts, waiting
   ARGV   op, principal; from, to: of the move `resume`; rewakeMs; then key, response for each answer
   Reply  accepted, {key, ...}                the keys that counted
-         resumed, {key, ...}, wake, epoch
+         resumed, {key, ...}, wake, epoch, depth
          unknown | expired
 ]]
 local op, principal, from, to, rewakeMs = unpack(ARGV, 1, 5)

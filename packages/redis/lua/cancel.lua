@@ -1,7 +1,7 @@
 --[[
   Ends a task by its owner, at once, even while a worker holds it: the worker's next write is fenced.
 
-  KEYS   due, record
+  KEYS   due, record, counts, waiting
   ARGV   op, principal; from, to: of the move `cancel`; reason: the status message; retentionMs
   Reply  cancelled | terminal, status | unknown | expired
 ]]

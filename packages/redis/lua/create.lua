@@ -1,17 +1,32 @@
 --[[
   Writes a new task, queued. The id makes it idempotent: the first create of an id wins, and its reply is said again.
+  So does a client's idempotency key, for as long as the task it made is kept.
 
-  KEYS   due, record
+  KEYS   due, record, counts, waiting, sameAs: the idempotency key's; any when digest is ""
   ARGV   status: of a new task; tenant .. capabilities: as they came; prepared: "" when there is none;
-         ttlMs, pollIntervalMs, rewakeMs: until the reconciler sends the wake-up again
-  Reply  created, createdAt        wake is 1, epoch 0, ver 1
+         ttlMs, pollIntervalMs, rewakeMs: until the reconciler sends the wake-up again;
+         maxOpen: tasks that have not ended, of one tenant, 0 for any number; digest: of what is asked under the key
+  Reply  created, createdAt, depth     wake is 1, epoch 0, ver 1
+         existing, taskId              the same was asked under the key before
+         conflict                      something else was
+         limited                       the tenant has maxOpen tasks
 ]]
-local status, tenant, principal, scopes, method, params, tool, capabilities, prepared, ttlMs, pollIntervalMs, rewakeMs =
-  unpack(ARGV, 1, 12)
+local status, tenant, principal, scopes, method, params, tool, capabilities, prepared, ttlMs, pollIntervalMs, rewakeMs, maxOpen, digest =
+  unpack(ARGV, 1, 14)
 
 local task = loadTask()
-if task.createdAt then return { "created", task.createdAt } end
+local queued = tonumber(redis.call("HGET", COUNTS, "queued") or 0)
+if task.createdAt then return { "created", task.createdAt, math.max(queued, 1) } end
 if task.expired then return redis.error_reply("ERR the id belongs to a task that has expired") end
+
+local before = digest ~= "" and redis.call("GET", KEYS[5])
+if before then
+  local taskId, asked = string.match(before, "^(%S+) (.*)$")
+  if asked ~= digest then return { "conflict" } end
+  return { "existing", taskId }
+end
+local limit = tonumber(maxOpen)
+if limit > 0 and tonumber(redis.call("HGET", COUNTS, "open") or 0) >= limit then return { "limited" } end
 
 -- The first command writes all or, when Redis is full, nothing.
 local fields = {
@@ -23,7 +38,13 @@ if prepared ~= "" then
   table.insert(fields, "prepared")
   table.insert(fields, prepared)
 end
+if digest ~= "" then
+  table.insert(fields, "sameAs")
+  table.insert(fields, KEYS[5])
+end
 redis.call("HSET", RECORD, unpack(fields))
+if digest ~= "" then redis.call("SET", KEYS[5], TASK_ID .. " " .. digest) end
+count("open", 1)
 lookAgain({ expiresAt = NOW + ttlMs }, NOW + rewakeMs)
 redis.call("PUBLISH", SHARD .. ":hints:" .. TENANT_REF, TASK_ID .. "|1|" .. status)
-return { "created", NOW }
+return { "created", NOW, count("queued", 1) }

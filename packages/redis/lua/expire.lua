@@ -2,7 +2,7 @@
   Fails a task that is past its ttl; removes one whose keeping time is over, and leaves a tombstone for its owner.
   So a task fails before it goes, and readers can see that for the retention at least. It goes on when Redis is full.
 
-  KEYS   due, record
+  KEYS   due, record, counts, waiting
   ARGV   op; from, to: of the move `expire`; error, message: of one that fails; retentionMs, tombstoneMs
   Reply  failed | removed | later | gone
 ]]
@@ -29,6 +29,8 @@ if listed(from, task.status) then
   return remember(task, op, { "failed" })
 end
 
+local sameAs = redis.call("HGET", RECORD, "sameAs")
+if sameAs then redis.call("DEL", sameAs) end
 redis.call("DEL", RECORD)
 redis.call("ZREM", DUE, member)
 redis.call("HSET", RECORD, "principal", task.principal, "expired", 1)

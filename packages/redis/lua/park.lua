@@ -3,10 +3,10 @@
   A key that was asked before keeps its request, and a name that was slept under keeps its end.
   When what it waits for has come in the meantime, the task is queued again at once.
 
-  KEYS   due, record
+  KEYS   due, record, counts, waiting
   ARGV   op, claim, epoch; from, to: of the move `ask`; rewakeMs; requests: how many;
          then key, request for each of them; then name, durationMs for each sleep
-  Reply  parked | queued, wake, epoch | conflict, key | fenced, reason
+  Reply  parked | queued, wake, epoch, depth | conflict, key | fenced, reason
 ]]
 local op, claim, epoch, from, to, rewakeMs, requests = unpack(ARGV, 1, 7)
 local firstRequest, firstSleep = 8, 8 + 2 * requests
@@ -39,7 +39,7 @@ for i = firstSleep, #ARGV, 2 do
   wakeAt = math.min(wakeAt or ending, ending)
 end
 
-redis.call("HDEL", RECORD, "claim", "leaseEnd")
+endLease(task)
 local answered = firstSleep > firstRequest and #asking == 0
 local slept = wakeAt and wakeAt <= NOW
 local idle = #asking == 0 and not wakeAt

@@ -5,9 +5,9 @@
       queued ──► wake, later and later up to 3 x rewakeMs        leased ──► lease over? wake, or one crash too many: failed
       sleeping ──► timer over? wake; open requests stay askable   ended ──► keeping time over? overdue
 
-  KEYS   due, record
+  KEYS   due, record, counts, waiting
   ARGV   op; from, to: of the move `resume`; failed: the status of one given up; rewakeMs, maxCrashes, retentionMs
-  Reply  wake, cause, wake, epoch            cause: queued | lease-ended | timer
+  Reply  wake, cause, wake, epoch, depth     cause: queued | lease-ended | timer
          overdue | failed | later | gone
 ]]
 local op, from, to, failed, rewakeMs, maxCrashes, retentionMs = unpack(ARGV, 1, 7)
@@ -41,7 +41,7 @@ if task.claim then
     finish(task, failed, "settled", retentionMs, { message = message, error = error })
     return remember(task, op, { "failed" })
   end
-  redis.call("HDEL", RECORD, "claim", "leaseEnd")
+  endLease(task)
   return remember(task, op, { "wake", "lease-ended", enqueue(task, rewakeMs) })
 end
 
@@ -53,4 +53,4 @@ end
 
 local waitedMs = NOW - (task.queuedAt or NOW)
 lookAgain(task, NOW + math.min(math.max(rewakeMs, waitedMs / 2), 3 * rewakeMs))
-return { "wake", "queued", task.wake, task.epoch }
+return { "wake", "queued", task.wake, task.epoch, tonumber(redis.call("HGET", COUNTS, "queued") or 1) }

@@ -1,7 +1,7 @@
 --[[
   Ends a task by its worker. The result or error is kept as it is. It goes on when Redis is full.
 
-  KEYS   due, record
+  KEYS   due, record, counts, waiting
   ARGV   op, claim, epoch; from, to: of the move; result, error, message: "" when there is none; retentionMs
   Reply  done | fenced, reason
 ]]

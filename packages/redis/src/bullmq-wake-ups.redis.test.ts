@@ -1,6 +1,6 @@
 import { mintTaskId, tenantRefOf } from "@perdure/tasks";
 import type { WakeUp } from "@perdure/tasks";
-import { startRedis, until } from "@perdure/testkit";
+import { created, startRedis, until } from "@perdure/testkit";
 import type { RunningRedis } from "@perdure/testkit";
 import { Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
@@ -86,7 +86,7 @@ describe("a wake-up", () => {
   test("I11: is sent again by the reconciler when BullMQ's keys are deleted behind our back", async () => {
     const task = newTask();
     const { ref } = namesOf(task);
-    const { wakeUp } = await tasks.store.create(task);
+    const { wakeUp } = created(await tasks.store.create(task));
     await tasks.wakeUps.send(wakeUp);
     await redis.del(await redis.keys("{s00}:wakeups*"));
     const taken = await startConsumer(tasks);

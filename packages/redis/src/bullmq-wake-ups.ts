@@ -24,6 +24,9 @@ export interface BullmqWakeUps extends WakeUps {
 /** Nobody reads BullMQ's events: about this many are kept. */
 const KEPT_EVENTS = 100;
 
+/** BullMQ keeps a priority in 21 bits. 0 would jump ahead of all. */
+const MAX_PRIORITY = 2 ** 21 - 1;
+
 /** Sends wake-ups as BullMQ jobs. `send` throws as a {@link CommandLink} does. */
 export function createBullmqWakeUps({ redis, link, keys, onError }: BullmqWakeUpsDeps): BullmqWakeUps {
   const queues = new Map<string, Queue>();
@@ -55,7 +58,9 @@ export function createBullmqWakeUps({ redis, link, keys, onError }: BullmqWakeUp
       if (queue === undefined)
         throw new TaskStoreError("store_unavailable", "Wake-ups have not been started");
       const { jobId, data } = toJob(wakeUp);
-      const options = { jobId, removeOnComplete: true, removeOnFail: true, attempts: 1 };
+      // The longer a tenant's queue, the later its next task: a tenant with few is not held up by one with thousands.
+      const priority = Math.min(Math.max(wakeUp.depth ?? 1, 1), MAX_PRIORITY);
+      const options = { jobId, priority, removeOnComplete: true, removeOnFail: true, attempts: 1 };
       await link.call(() => queue.add("wake", data, options));
     },
   };

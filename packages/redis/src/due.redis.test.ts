@@ -38,6 +38,14 @@ test.each([
   expect((await bench.bytesOf(ref)).dueEntries).toBe(1);
 });
 
+test("a heartbeat moves the entry to the new end of the lease", async () => {
+  const { ref, claim } = await reach("leased");
+  await bench.age(ref, CALM.leaseMs);
+  expect(await bench.dueInMs(ref)).toEqual(about(0));
+  await bench.with({}).leases.heartbeat(claim);
+  expect(await bench.dueInMs(ref)).toEqual(about(CALM.leaseMs));
+});
+
 test("nothing is due later than its expiry while it goes on", async () => {
   const { ref, claim } = await reach("leased", newTask({ ttlMs: 20_000 }));
   expect(await bench.dueInMs(ref)).toEqual(about(20_000));

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import type { TaskRef } from "@perdure/tasks";
 
 /** Where everything of the tasks lies in Redis. All keys of one task share the hash tag of its shard. */
@@ -7,7 +8,11 @@ export interface Keys {
   shardOf(tenantRef: string): ShardKeys;
   /** `{sNN}:t:<tenantRef>:<taskId>`: the record, or its tombstone. */
   record(ref: TaskRef): string;
-  /** The keys of a script on one task: due, record. */
+  /** The key that holds what was made under an idempotency key of a principal. */
+  sameAs(tenantRef: string, principalAndKey: string): string;
+  /** The keys of a tenant's and of one of its principals' request rates, after the shard's due. */
+  ofRates(tenantRef: string, principal: string): readonly string[];
+  /** The keys of a script on one task: due, record, counts, waiting. */
   ofTask(ref: TaskRef): readonly string[];
   /** The channel that tells of the tenant's changes. */
   hints(tenantRef: string): string;
@@ -44,10 +49,23 @@ export function createKeys(shardCount: number): Keys {
     shards,
     shardOf,
     record,
-    ofTask: (ref) => [shardOf(ref.tenantRef).due, record(ref)],
+    sameAs: (tenantRef, principalAndKey) =>
+      `${shardOf(tenantRef).tag}:i:${tenantRef}:${hashOf(principalAndKey)}`,
+    ofRates: (tenantRef, principal) => {
+      const { tag, due } = shardOf(tenantRef);
+      return [due, `${tag}:r:${tenantRef}`, `${tag}:r:${tenantRef}:${hashOf(principal)}`];
+    },
+    ofTask: (ref) => {
+      const { tag, due } = shardOf(ref.tenantRef);
+      return [due, record(ref), `${tag}:n:${ref.tenantRef}`, `${tag}:w:${ref.tenantRef}`];
+    },
     hints: (tenantRef) => `${shardOf(tenantRef).tag}:hints:${tenantRef}`,
     layout: "{s00}:meta",
   };
+}
+
+function hashOf(text: string): string {
+  return createHash("sha256").update(text).digest("base64url");
 }
 
 /** The ref behind a member of `due`; undefined for text that is none. */

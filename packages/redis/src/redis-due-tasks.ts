@@ -9,7 +9,7 @@ import { parseReply, verdict, whole } from "./replies.ts";
 const takeReply = z.tuple([z.literal("taken"), z.array(z.string())]);
 
 const rouseReply = z.union([
-  z.tuple([z.literal("wake"), z.enum(["queued", "lease-ended", "timer"]), whole, whole]),
+  z.tuple([z.literal("wake"), z.enum(["queued", "lease-ended", "timer"]), whole, whole, whole]),
   verdict("overdue"),
   verdict("failed"),
   verdict("later"),
@@ -63,8 +63,8 @@ export function createRedisDueTasks({ scripts, keys, policy }: RedisStore): DueT
       });
       const parsed = parseReply("rouse", rouseReply, reply);
       if (!Array.isArray(parsed)) return parsed;
-      const [verdict, cause, wake, epoch] = parsed;
-      return { verdict, cause, wakeUp: { ref, wake, epoch } };
+      const [verdict, cause, wake, epoch, depth] = parsed;
+      return { verdict, cause, wakeUp: { ref, wake, epoch, depth } };
     },
 
     async expire(ref) {

@@ -22,4 +22,7 @@ export interface StorePolicy {
   readonly tombstoneMs: number;
   /** Workers that a task may end before it is given up. */
   readonly maxCrashes: number;
+  /** Tasks of one tenant that have not ended, and that workers hold at once; 0 for any number. */
+  readonly tenantMaxOpen: number;
+  readonly tenantMaxRunning: number;
 }

@@ -7,6 +7,7 @@ import { fenced, parseReply, verdict, whole, written } from "./replies.ts";
 
 const claimReply = z.union([
   z.tuple([z.literal("claimed"), whole, claimedFields]),
+  verdict("throttled"),
   verdict("held"),
   verdict("parked"),
   verdict("terminal"),
@@ -14,7 +15,7 @@ const claimReply = z.union([
   verdict("unknown"),
 ]);
 
-const queued = z.tuple([z.literal("queued"), whole, whole]);
+const queued = z.tuple([z.literal("queued"), whole, whole, whole]);
 
 const parkReply = z.union([
   verdict("parked"),
@@ -34,7 +35,14 @@ export function createRedisTaskLeases({ scripts, keys, policy }: RedisStore): Ta
       const reply = await scripts.run("claim", {
         keys: keys.ofTask(ref),
         // Whoever can complete a task may run it.
-        args: { claim: mintNonce(), from: MOVES.complete.from.join(","), leaseMs, maxCrashes },
+        args: {
+          claim: mintNonce(),
+          from: MOVES.complete.from.join(","),
+          leaseMs,
+          maxCrashes,
+          maxRunning: policy.tenantMaxRunning,
+          slotMs: SLOT_MS,
+        },
       });
       const parsed = parseReply("claim", claimReply, reply);
       if (!Array.isArray(parsed)) return parsed;
@@ -129,6 +137,9 @@ export function createRedisTaskLeases({ scripts, keys, policy }: RedisStore): Ta
   };
 }
 
+/** A task that waits for one of its tenant's slots is looked at when one is free, and after this long anyway. Milliseconds. */
+const SLOT_MS = 60_000;
+
 const MOVE_OF: Readonly<Record<Settlement["status"], Move>> = {
   completed: MOVES.complete,
   failed: MOVES.fail,
@@ -139,6 +150,6 @@ function fence({ claimId, epoch }: Claim): { claim: string; epoch: number } {
   return { claim: claimId, epoch };
 }
 
-function wakeUpOf(ref: TaskRef, [, wake, epoch]: z.output<typeof queued>): WakeUp {
-  return { ref, wake, epoch };
+function wakeUpOf(ref: TaskRef, [, wake, epoch, depth]: z.output<typeof queued>): WakeUp {
+  return { ref, wake, epoch, depth };
 }

@@ -1,15 +1,21 @@
-import { MOVES, TASK_STATUSES, mintNonce, tenantRefOf } from "@perdure/tasks";
-import type { ReadReply, TaskAddress, TaskRef, TaskStore } from "@perdure/tasks";
+import { MOVES, TASK_STATUSES, TaskStoreError, mintNonce, tenantRefOf } from "@perdure/tasks";
+import type { CreateReply, ReadReply, TaskAddress, TaskRef, TaskStore } from "@perdure/tasks";
 import { z } from "zod";
+import { createAdmission } from "./admission.ts";
 import { READ_FIELDS, readRecord } from "./record.ts";
 import { absent, parseReply, verdict, whole } from "./replies.ts";
 import type { RedisStore } from "./redis-store.ts";
 
-const createdReply = z.tuple([z.literal("created"), whole]);
+const createReply = z.union([
+  z.tuple([z.literal("created"), whole, whole]),
+  z.tuple([z.literal("existing"), z.string()]),
+  verdict("conflict"),
+  verdict("limited"),
+]);
 
 const answerReply = z.union([
   z.tuple([z.literal("accepted"), z.array(z.string())]),
-  z.tuple([z.literal("resumed"), z.array(z.string()), whole, whole]),
+  z.tuple([z.literal("resumed"), z.array(z.string()), whole, whole, whole]),
   absent,
 ]);
 
@@ -24,12 +30,34 @@ const cancelReply = z.union([
 /** The client's side of the record on Redis. Each method is one round trip. */
 export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore): TaskStore {
   const { rewakeMs, retentionMs } = policy;
+  const admission = createAdmission(link);
+
+  const read = async ({ owner, taskId }: TaskAddress): Promise<ReadReply> => {
+    const key = keys.record({ tenantRef: tenantRefOf(owner.tenant), taskId });
+    const values = await link.call((redis) => redis.hmget(key, ...READ_FIELDS));
+    const [principal, expired] = values;
+    if (principal !== owner.principal) return { verdict: "unknown" };
+    if (expired !== null) return { verdict: "expired" };
+    return { verdict: "found", snapshot: { taskId, ...parseReply("read", readRecord, values) } };
+  };
+
+  const existing = async (address: TaskAddress): Promise<CreateReply> => {
+    const found = await read(address);
+    if (found.verdict === "found") return { verdict: "existing", snapshot: found.snapshot };
+    // It was removed between the two steps, and its idempotency key with it.
+    throw new TaskStoreError(
+      "store_unknown_outcome",
+      "The task of this idempotency key has just been removed",
+    );
+  };
 
   return {
     async create({ taskId, owner, scopes, prepared = "", ttlMs, pollIntervalMs, ...asAsked }) {
+      await admission.assertRoom();
       const ref = { tenantRef: tenantRefOf(owner.tenant), taskId };
+      const { key = "", digest = "" } = asAsked.idempotency ?? {};
       const reply = await scripts.run("create", {
-        keys: keys.ofTask(ref),
+        keys: [...keys.ofTask(ref), keys.sameAs(ref.tenantRef, JSON.stringify([owner.principal, key]))],
         args: {
           status: MOVES.create.to,
           ...owner,
@@ -42,9 +70,16 @@ export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore
           ttlMs,
           pollIntervalMs,
           rewakeMs,
+          maxOpen: policy.tenantMaxOpen,
+          digest,
         },
       });
-      const [, createdAtMs] = parseReply("create", createdReply, reply);
+      const parsed = parseReply("create", createReply, reply);
+      if (!Array.isArray(parsed)) {
+        return parsed.verdict === "limited" ? { verdict: "limited", maxOpen: policy.tenantMaxOpen } : parsed;
+      }
+      if (parsed[0] === "existing") return existing({ owner, taskId: parsed[1] });
+      const [, createdAtMs, depth] = parsed;
       return {
         verdict: "created",
         snapshot: {
@@ -56,18 +91,11 @@ export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore
           pollIntervalMs: Math.ceil(pollIntervalMs),
           ver: 1,
         },
-        wakeUp: { ref, wake: 1, epoch: 0 },
+        wakeUp: { ref, wake: 1, epoch: 0, depth },
       };
     },
 
-    async read({ owner, taskId }): Promise<ReadReply> {
-      const key = keys.record({ tenantRef: tenantRefOf(owner.tenant), taskId });
-      const values = await link.call((redis) => redis.hmget(key, ...READ_FIELDS));
-      const [principal, expired] = values;
-      if (principal !== owner.principal) return { verdict: "unknown" };
-      if (expired !== null) return { verdict: "expired" };
-      return { verdict: "found", snapshot: { taskId, ...parseReply("read", readRecord, values) } };
-    },
+    read,
 
     async answer(address, answers) {
       const ref = refOf(address);
@@ -85,8 +113,8 @@ export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore
       const parsed = parseReply("answer", answerReply, reply);
       if (!Array.isArray(parsed)) return parsed;
       if (parsed[0] === "accepted") return { verdict: "accepted", applied: parsed[1] };
-      const [, applied, wake, epoch] = parsed;
-      return { verdict: "accepted", applied, wakeUp: { ref, wake, epoch } };
+      const [, applied, wake, epoch, depth] = parsed;
+      return { verdict: "accepted", applied, wakeUp: { ref, wake, epoch, depth } };
     },
 
     async cancel(address, reason) {

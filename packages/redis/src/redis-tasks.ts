@@ -1,6 +1,7 @@
 import type {
   DueTasks,
   HintSource,
+  RateLimits,
   StoreHealth,
   TaskLeases,
   TaskStore,
@@ -19,6 +20,7 @@ import { assertKeepsTasks, createRedisHealth } from "./redis-health.ts";
 import type { Durability } from "./redis-health.ts";
 import { createRedisHintSource } from "./redis-hint-source.ts";
 import type { RedisStore } from "./redis-store.ts";
+import { createRedisRateLimits } from "./redis-rate-limits.ts";
 import { createRedisTaskLeases } from "./redis-task-leases.ts";
 import { createRedisTaskStore } from "./redis-task-store.ts";
 import { loadScripts } from "./scripts.ts";
@@ -42,6 +44,13 @@ export interface RedisTasksOptions {
   readonly tombstoneMs?: number;
   /** Workers that a task may end before it is given up. Default 20. */
   readonly maxCrashes?: number;
+  /** Tasks of one tenant that have not ended; more are refused. 0, the default, for any number. */
+  readonly tenantMaxOpen?: number;
+  /** Tasks of one tenant that workers hold at once; more wait. 0, the default, for any number. */
+  readonly tenantMaxRunning?: number;
+  /** Requests a second of one tenant, and of one principal. 0, the default, for any number. */
+  readonly tenantRate?: number;
+  readonly principalRate?: number;
   /** How long any step may take before it throws. Default 1500. */
   readonly commandTimeoutMs?: number;
   /** `on`: each script tells a capped stream what it did to the record, for fault tests. Default `off`: it costs nothing. */
@@ -64,6 +73,7 @@ export interface RedisTasks {
   readonly leases: TaskLeases;
   readonly due: DueTasks;
   readonly wakeUps: WakeUps;
+  readonly rates: RateLimits;
   /** Has a connection of its own, with its own `start`. `stop` of the whole stops it too. */
   readonly hints: HintSource;
   readonly health: StoreHealth;
@@ -98,6 +108,8 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
     retentionMs: options.retentionMs ?? 60_000,
     tombstoneMs: options.tombstoneMs ?? 3_600_000,
     maxCrashes: options.maxCrashes ?? 20,
+    tenantMaxOpen: options.tenantMaxOpen ?? 0,
+    tenantMaxRunning: options.tenantMaxRunning ?? 0,
   };
   const store: RedisStore = { link, scripts, keys, policy };
   const wakeUps = createBullmqWakeUps({ redis, link, keys, onError });
@@ -120,6 +132,10 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
     leases: createRedisTaskLeases(store),
     due: createRedisDueTasks(store),
     wakeUps,
+    rates: createRedisRateLimits(store, {
+      tenantRate: options.tenantRate ?? 0,
+      principalRate: options.principalRate ?? 0,
+    }),
     hints,
     health: createRedisHealth(createCommandLink(redis, Math.min(commandTimeoutMs, HEALTH_MS)), durability),
 

@@ -1,4 +1,5 @@
 import type { Claim } from "@perdure/tasks";
+import { created } from "@perdure/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { Scripts } from "./scripts.ts";
 import { ASKED, SITUATIONS, settlementOf } from "./testing/situations.ts";
@@ -154,14 +155,14 @@ describe("the loader", () => {
     const { store } = bench.with({});
     await bench.redis.script("FLUSH");
     const tasks = Array.from({ length: 50 }, () => newTask());
-    const created = await Promise.all(tasks.map((task) => store.create(task)));
-    expect(created.map(({ snapshot }) => snapshot.ver)).toEqual(tasks.map(() => 1));
+    const replies = await Promise.all(tasks.map((task) => store.create(task)));
+    expect(replies.map((reply) => created(reply).snapshot.ver)).toEqual(tasks.map(() => 1));
   });
 
   test("refuses a number that is none, and rounds a part of a millisecond up", async () => {
     const { store } = bench.with({});
     await expect(store.create(newTask({ ttlMs: Number.NaN }))).rejects.toThrow(RangeError);
-    const { snapshot } = await store.create(newTask({ ttlMs: 1000.2 }));
+    const { snapshot } = created(await store.create(newTask({ ttlMs: 1000.2 })));
     expect(snapshot.ttlMs).toBe(1001);
   });
 

@@ -18,10 +18,12 @@ const ARGUMENTS = {
     "ttlMs",
     "pollIntervalMs",
     "rewakeMs",
+    "maxOpen",
+    "digest",
   ],
   answer: ["op", "principal", "from", "to", "rewakeMs"],
   cancel: ["op", "principal", "from", "to", "reason", "retentionMs"],
-  claim: ["claim", "from", "leaseMs", "maxCrashes"],
+  claim: ["claim", "from", "leaseMs", "maxCrashes", "maxRunning", "slotMs"],
   heartbeat: ["op", "claim", "epoch", "leaseMs"],
   "record-step": ["claim", "epoch", "name", "value"],
   progress: ["op", "claim", "epoch", "message"],
@@ -32,6 +34,7 @@ const ARGUMENTS = {
   "take-due": ["limit", "holdMs"],
   rouse: ["op", "from", "to", "failed", "rewakeMs", "maxCrashes", "retentionMs"],
   expire: ["op", "from", "to", "error", "message", "retentionMs", "tombstoneMs"],
+  "take-rate": ["tenantRate", "principalRate"],
   "pin-layout": ["version", "shards"],
 } as const satisfies Record<string, readonly string[]>;
 
@@ -87,7 +90,7 @@ interface LoadedScript {
   readonly sha: string;
 }
 
-const PRELUDES = ["prelude/read", "prelude/write"];
+const PRELUDES = ["prelude/read", "prelude/slots", "prelude/write"];
 const LUA = new URL("../lua/", import.meta.url);
 
 function readLua(name: string): string {

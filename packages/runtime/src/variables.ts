@@ -251,6 +251,36 @@ const SHAPE = {
     default: "0",
     roles: SERVING,
   }),
+  tenantMaxOpen: set(integer(0, 100_000_000), {
+    name: "PERDURE_TENANT_MAX_OPEN",
+    about:
+      "Tasks of one tenant that have not ended; a call that would make one more gets 429. 0 for any number",
+    example: "10000",
+    default: "0",
+    roles: SERVING,
+  }),
+  tenantMaxRunning: set(integer(0, 1_000_000), {
+    name: "PERDURE_TENANT_MAX_RUNNING",
+    about: "Tasks of one tenant that workers hold at once; more wait for a slot. 0 for any number",
+    example: "50",
+    default: "0",
+    roles: WORKING,
+  }),
+  tenantRate: set(integer(0, 1_000_000), {
+    name: "PERDURE_TENANT_RATE",
+    about:
+      "Requests a second of one tenant over all replicas, and as many at once; more get 429. 0 for any number",
+    example: "500",
+    default: "0",
+    roles: SERVING,
+  }),
+  principalRate: set(integer(0, 1_000_000), {
+    name: "PERDURE_PRINCIPAL_RATE",
+    about: "The same for one principal of a tenant",
+    example: "50",
+    default: "0",
+    roles: SERVING,
+  }),
   drainMs: set(integer(0, 10 * MINUTE), {
     name: "PERDURE_DRAIN_MS",
     about: "How long a process that was told to stop may take",

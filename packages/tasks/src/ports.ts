@@ -4,6 +4,7 @@ import type {
   Hint,
   JsonText,
   NewTask,
+  Owner,
   TaskAddress,
   TaskRef,
   TaskSnapshot,
@@ -22,12 +23,22 @@ import type { TaskStatus } from "./status.ts";
 /** Said instead of a task. */
 export type Absent = { readonly verdict: "unknown" } | { readonly verdict: "expired" };
 
-/** What `create` says: the task is durable by the store's class before the promise resolves. */
+/** A new task: it is durable by the store's class before the promise resolves. */
 export interface Created {
   readonly verdict: "created";
   readonly snapshot: TaskSnapshot;
   readonly wakeUp: WakeUp;
 }
+
+/** What `create` says. Idempotency keys are a principal's own, and live as long as the task that was made under them. */
+export type CreateReply =
+  | Created
+  /** The same was asked under the idempotency key before: its task, as it is now. */
+  | { readonly verdict: "existing"; readonly snapshot: TaskSnapshot }
+  /** Something else was asked under the idempotency key. */
+  | { readonly verdict: "conflict" }
+  /** The tenant has as many open tasks as it may. */
+  | { readonly verdict: "limited"; readonly maxOpen: number };
 
 /** What `read` says. */
 export type ReadReply = { readonly verdict: "found"; readonly snapshot: TaskSnapshot } | Absent;
@@ -54,7 +65,7 @@ export type CancelReply =
 
 /** The client's side of the record. Each method checks the owner inside the step. */
 export interface TaskStore {
-  create(task: NewTask): Promise<Created>;
+  create(task: NewTask): Promise<CreateReply>;
   read(address: TaskAddress): Promise<ReadReply>;
   answer(address: TaskAddress, answers: readonly Answer[]): Promise<AnswerReply>;
   /** `reason` becomes the status message. */
@@ -73,6 +84,8 @@ export interface Fenced {
 /** What `claim` says. Anything but "claimed" means: nothing to do, drop the wake-up. */
 export type ClaimReply =
   | { readonly verdict: "claimed"; readonly task: ClaimedTask }
+  /** The tenant has as many running tasks as it may. A wake-up comes again when one of them is over. */
+  | { readonly verdict: "throttled" }
   | { readonly verdict: "held" }
   | { readonly verdict: "parked" }
   | { readonly verdict: "terminal" }
@@ -177,6 +190,17 @@ export interface HintSource {
   listen(tenantRef: string, onHint: (hint: Hint) => void): Promise<() => void>;
   /** Calls `onLoss` after every reconnect: hints may have been lost. Gives a function that ends that. */
   onReconnect(onLoss: () => void): () => void;
+}
+
+/** Which rate a request is over, and how long its sender should wait. */
+export type RateVerdict =
+  | { readonly verdict: "allowed" }
+  | { readonly verdict: "limited"; readonly limit: "tenant" | "principal"; readonly retryAfterMs: number };
+
+/** Bounds the requests of a tenant and of a principal over all replicas together. */
+export interface RateLimits {
+  /** Counts one request, unless it is over a limit. */
+  take(owner: Owner): Promise<RateVerdict>;
 }
 
 /** What the store can say of its own state. */

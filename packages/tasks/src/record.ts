@@ -40,6 +40,8 @@ export interface NewTask {
   readonly capabilities: JsonText;
   /** What the tool's `prepare` returned before the task existed. */
   readonly prepared?: JsonText;
+  /** A client's own name for this creation, and a digest of what it asks: the same again gives the same task. */
+  readonly idempotency?: { readonly key: string; readonly digest: string };
   /** Milliseconds from creation to expiry. */
   readonly ttlMs: number;
   /** Milliseconds that clients are asked to leave between polls. */
@@ -113,6 +115,8 @@ export interface WakeUp {
   /** One more at each event that makes the task runnable; a re-sent wake-up keeps the number. */
   readonly wake: number;
   readonly epoch: number;
+  /** How many of the tenant's tasks may run, this one among them: workers take those of shorter queues first. */
+  readonly depth?: number;
 }
 
 /** Says that a task has changed. It may never come, and never carries a body. */

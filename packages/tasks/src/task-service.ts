@@ -1,10 +1,18 @@
-import type { Answer, AnswerReply, CancelReply, ReadReply, TaskStore, WakeUps } from "./ports.ts";
-import type { NewTask, TaskAddress, TaskSnapshot, WakeUp } from "./record.ts";
+import type {
+  Answer,
+  AnswerReply,
+  CancelReply,
+  CreateReply,
+  ReadReply,
+  TaskStore,
+  WakeUps,
+} from "./ports.ts";
+import type { NewTask, TaskAddress, WakeUp } from "./record.ts";
 
 /** What a replica does with tasks on behalf of a client. */
 export interface TaskService {
   /** Resolves once the task is durable by the store's class. A worker is woken, but not waited for. */
-  create(task: NewTask): Promise<TaskSnapshot>;
+  create(task: NewTask): Promise<CreateReply>;
   read(address: TaskAddress): Promise<ReadReply>;
   /** Resolves once the answers are durable. Wakes a worker when they made the task runnable. */
   answer(address: TaskAddress, answers: readonly Answer[]): Promise<AnswerReply>;
@@ -28,8 +36,8 @@ export function createTaskService({ store, wakeUps, onUnsentWakeUp }: TaskServic
   return {
     async create(task) {
       const created = await store.create(task);
-      wake(created.wakeUp);
-      return created.snapshot;
+      if (created.verdict === "created") wake(created.wakeUp);
+      return created;
     },
     read: (address) => store.read(address),
     async answer(address, answers) {

@@ -2,6 +2,7 @@ export { freePort } from "@perdure/redis-server";
 export type { RunningRedis } from "@perdure/redis-server";
 export { startRedis } from "./start-redis.ts";
 export type { StartRedisOptions } from "./start-redis.ts";
+export { created } from "./created.ts";
 export { until } from "./until.ts";
 export type { UntilOptions } from "./until.ts";
 export { startCluster } from "./start-cluster.ts";

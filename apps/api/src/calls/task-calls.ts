@@ -1,4 +1,4 @@
-import { isJsonObject, wireErrors } from "@perdure/protocol";
+import { digestOf, isJsonObject, wireErrors } from "@perdure/protocol";
 import type { JsonObject, JsonValue } from "@perdure/protocol";
 import type { TaskService, TaskSnapshot } from "@perdure/tasks";
 import { mintTaskId } from "@perdure/tasks";
@@ -12,6 +12,9 @@ import type { Continuations } from "./continuation.ts";
 import { inputRequiredText, settled, stoppedError } from "./outcome-text.ts";
 import type { OutcomeDeps } from "./outcome-text.ts";
 import { progressOf } from "./said-meanwhile.ts";
+
+/** When a tenant that has too many open tasks should try again, in milliseconds. */
+const RETRY_OPEN_MS = 5000;
 
 /** Calls that become durable tasks. */
 export interface TaskCalls {
@@ -42,10 +45,8 @@ export interface TaskCallDeps extends OutcomeDeps {
  */
 export function createTaskCalls(deps: TaskCallDeps): TaskCalls {
   const create = async ({ call, tool, args }: ToolCall, prepared: JsonValue): Promise<TaskSnapshot> => {
-    const taskId = mintTaskId();
-    call.note({ taskId });
-    return deps.tasks.create({
-      taskId,
+    const created = await deps.tasks.create({
+      taskId: mintTaskId(),
       owner: call.owner,
       scopes: call.identity.scopes,
       method: call.method,
@@ -55,7 +56,22 @@ export function createTaskCalls(deps: TaskCallDeps): TaskCalls {
       ...(tool.prepare && { prepared: JSON.stringify(prepared) }),
       ttlMs: tool.ttlMs ?? deps.taskTtlMs,
       pollIntervalMs: tool.pollIntervalMs ?? deps.pollIntervalMs,
+      ...(call.idempotencyKey !== undefined && {
+        idempotency: {
+          key: call.idempotencyKey,
+          digest: digestOf({ method: call.method, name: tool.name, args }),
+        },
+      }),
     });
+    if (created.verdict === "conflict") {
+      throw wireErrors.invalidParams("This Idempotency-Key was used for a call with other arguments");
+    }
+    if (created.verdict === "limited") {
+      const text = `The tenant has ${created.maxOpen} open tasks, as many as it may: let some end first`;
+      throw wireErrors.rateLimited(RETRY_OPEN_MS, text);
+    }
+    call.note({ taskId: created.snapshot.taskId });
+    return created.snapshot;
   };
 
   const wait = async (toolCall: ToolCall, taskId: string): Promise<string> => {

@@ -11,6 +11,7 @@ import {
 import type { ClientMessage, HeaderReader } from "@perdure/protocol";
 import type { Log, Metrics } from "@perdure/runtime";
 import { mintNonce } from "@perdure/tasks";
+import type { RateLimits } from "@perdure/tasks";
 import type { Clock } from "../api-deps.ts";
 import { hasScopes } from "../identity/identity.ts";
 import type { Identity } from "../identity/identity.ts";
@@ -18,6 +19,7 @@ import type { OriginGuard } from "../identity/origin-guard.ts";
 import type { TokenVerifier } from "../identity/token-verifier.ts";
 import type { Method } from "../methods/method.ts";
 import { allowOrigin, isPreflight, setPreflightHeaders } from "./cross-origin.ts";
+import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { RequestAborted, readBody } from "./read-body.ts";
 import { assertAcceptable, createReply } from "./reply.ts";
 import type { Reply } from "./reply.ts";
@@ -30,6 +32,7 @@ export interface EndpointDeps {
   readonly methods: ReadonlyMap<string, Method>;
   readonly originGuard: OriginGuard;
   readonly verifier: TokenVerifier;
+  readonly rates: RateLimits;
   readonly maxBodyBytes: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -119,13 +122,20 @@ async function answer(deps: EndpointDeps, exchange: Exchange, { message, identit
   const scopes = method.requiredScopes?.(params) ?? [];
   if (!hasScopes(identity, scopes)) throw refusalOf(deps.verifier.insufficientScope(scopes));
 
+  const owner = { tenant: identity.tenant, principal: identity.principal };
+  const rate = await deps.rates.take(owner);
+  if (rate.verdict === "limited") {
+    throw wireErrors.rateLimited(rate.retryAfterMs, `Too many requests of this ${rate.limit}`);
+  }
+
   const result = await method.serve({
     id,
     method: name,
     params,
     meta,
     identity,
-    owner: { tenant: identity.tenant, principal: identity.principal },
+    owner,
+    idempotencyKey: idempotencyKeyOf(readHeader, params),
     clientGone: reply.clientGone,
     mayStream: reply.mayStream,
     notify: reply.notify,

@@ -1,6 +1,6 @@
 import { createRedisTasks } from "@perdure/redis";
 import type { RedisTasks } from "@perdure/redis";
-import { startRedis, until } from "@perdure/testkit";
+import { created, startRedis, until } from "@perdure/testkit";
 import type { RunningRedis } from "@perdure/testkit";
 import { tenantRefOf } from "@perdure/tasks";
 import type { TaskSnapshot } from "@perdure/tasks";
@@ -152,9 +152,9 @@ const watched = (): typeof tasks => ({
   store: {
     ...tasks.store,
     async create(task) {
-      const created = await tasks.store.create(task);
-      createdBy.push(created.snapshot);
-      return created;
+      const reply = await tasks.store.create(task);
+      createdBy.push(created(reply).snapshot);
+      return reply;
     },
   },
 });

@@ -9,9 +9,10 @@ import { createLists } from "./lists.ts";
 import type { ListDeps } from "./lists.ts";
 import type { Method } from "./method.ts";
 import { createTaskMethods } from "./task-methods.ts";
+import type { TaskMethodDeps } from "./task-methods.ts";
 
 /** Everything that some method stands on. */
-export type MethodDeps = DiscoverDeps & ListDeps & CallToolDeps & ListenDeps;
+export type MethodDeps = DiscoverDeps & ListDeps & CallToolDeps & ListenDeps & TaskMethodDeps;
 
 /** Every method that is served, by name. What is not here is unknown (-32601). */
 export function createMethods(deps: MethodDeps): ReadonlyMap<string, Method> {

@@ -19,6 +19,8 @@ export interface Call {
   /** Says something before the answer; see `Reply.notify`. */
   readonly notify: (method: string, paramsJson: string) => void;
   readonly openStream: (events?: Partial<SseEvents>) => SseStream;
+  /** The client's own name for this call; the same again is answered with what the first one made. */
+  readonly idempotencyKey: string | undefined;
   /** Adds to the request's log line: ids, never arguments. */
   readonly note: (fields: Readonly<Record<string, string>>) => void;
 }

@@ -4,6 +4,7 @@ import type { Absent, Answer } from "@perdure/tasks";
 import { isTaskId } from "@perdure/tasks";
 import type { OwnTasks } from "../own-tasks.ts";
 import { presentDetailedTask } from "../present-task.ts";
+import type { PollPacer } from "./poll-pacer.ts";
 import type { ResultText } from "../result-text.ts";
 import type { Call, Method } from "./method.ts";
 
@@ -11,10 +12,11 @@ import type { Call, Method } from "./method.ts";
 export interface TaskMethodDeps {
   readonly ownTasks: OwnTasks;
   readonly results: ResultText;
+  readonly pacer: PollPacer;
 }
 
 /** `tasks/get`, `tasks/update` and `tasks/cancel` (SEP-2663). There is no other: `tasks/list` and `tasks/result` are unknown. */
-export function createTaskMethods({ ownTasks, results }: TaskMethodDeps): ReadonlyMap<string, Method> {
+export function createTaskMethods({ ownTasks, results, pacer }: TaskMethodDeps): ReadonlyMap<string, Method> {
   const acknowledged = results.complete("");
   return new Map([
     [
@@ -24,7 +26,13 @@ export function createTaskMethods({ ownTasks, results }: TaskMethodDeps): Readon
         noteTask(call, taskId);
         const reply = await ownTasks.read(call.owner, taskId);
         if (reply.verdict !== "found") throw absent(reply);
-        return results.complete(presentDetailedTask(reply.snapshot));
+        const { pollIntervalMs: asked } = reply.snapshot;
+        const paced = pacer.pace({ owner: call.owner, taskId, pollIntervalMs: asked });
+        if (paced.verdict === "refused")
+          throw wireErrors.rateLimited(paced.retryAfterMs, "This task is polled too fast");
+        return results.complete(
+          presentDetailedTask({ ...reply.snapshot, pollIntervalMs: paced.pollIntervalMs }),
+        );
       }),
     ],
     [

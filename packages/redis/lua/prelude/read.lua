@@ -4,9 +4,12 @@
   KEYS of every script
     due     {sNN}:due                        zset: <tenantRef>:<taskId> by the time it must be looked at next
     record  {sNN}:t:<tenantRef>:<taskId>     hash, below
+    counts  {sNN}:n:<tenantRef>              hash: how many of the tenant's tasks are open, queued, running
+    waiting {sNN}:w:<tenantRef>              zset: ids of queued tasks that found all of the tenant's slots taken
 
   Fields of the record. Times are milliseconds since the epoch by Redis TIME; texts of clients are never decoded.
     once      tenant principal scopes method params tool capabilities prepared poll createdAt
+              sameAs: the key that holds the task's idempotency key
     snapshot  status message ver updatedAt ttl inputs result error
     lease     epoch; claim and leaseEnd while a worker holds the task
     waiting   wake; queuedAt while it may run; wakeAt while it sleeps; asking (JSON array of the outstanding keys)
@@ -16,7 +19,7 @@
     ops       the last operations, each with its reply: a command that is sent again changes nothing
   A tombstone has principal and expired, and nothing else.
 ]]
-local DUE, RECORD = KEYS[1], KEYS[2]
+local DUE, RECORD, COUNTS, WAITING = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local SHARD, TENANT_REF, TASK_ID = string.match(RECORD or "", "^(.-):t:(.-):(.*)$")
 
 local TIME = redis.call("TIME")

@@ -34,12 +34,12 @@ local function change(task, status, ...)
   redis.call("PUBLISH", SHARD .. ":hints:" .. TENANT_REF, TASK_ID .. "|" .. ver .. "|" .. status)
 end
 
--- Makes the task runnable by a new wake-up, and gives the wake-up's numbers.
+-- Makes the task runnable by a new wake-up, and gives the wake-up's numbers and the length of the tenant's queue.
 local function enqueue(task, rewakeMs)
   local wake = task.wake + 1
   redis.call("HSET", RECORD, "wake", wake, "queuedAt", NOW)
   lookAgain(task, NOW + rewakeMs)
-  return wake, task.epoch
+  return wake, task.epoch, count("queued", 1)
 end
 
 -- The JSON object text of the outstanding requests. The requests are joined as they are, never decoded.
@@ -56,7 +56,11 @@ end
 local function finish(task, status, endedBy, retentionMs, fields)
   local removeAt = math.max(task.expiresAt, NOW + retentionMs)
   evenWhenFull()
-  redis.call("HDEL", RECORD, "claim", "leaseEnd", "queuedAt", "wakeAt", "asking", "inputs", "message")
+  endLease(task)
+  if task.queuedAt then count("queued", -1) end
+  count("open", -1)
+  redis.call("ZREM", WAITING, TASK_ID)
+  redis.call("HDEL", RECORD, "queuedAt", "wakeAt", "asking", "inputs", "message")
   for _, field in ipairs(redis.call("HKEYS", RECORD)) do
     if string.match(field, "^%l%l:") then redis.call("HDEL", RECORD, field) end
   end

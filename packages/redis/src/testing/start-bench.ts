@@ -49,6 +49,8 @@ export const CALM: StorePolicy = {
   retentionMs: 60_000,
   tombstoneMs: 60_000,
   maxCrashes: 20,
+  tenantMaxOpen: 0,
+  tenantMaxRunning: 0,
 };
 
 /** The fields that hold a time. */

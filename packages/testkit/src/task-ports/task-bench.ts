@@ -1,4 +1,5 @@
 import { mintNonce, mintTaskId, tenantRefOf } from "@perdure/tasks";
+import { created } from "../created.ts";
 import type {
   AnswerReply,
   Claim,
@@ -143,8 +144,7 @@ export function createTaskBench(ports: TaskPorts): TaskBench {
     ports,
     async create(changes) {
       const task = newTask(changes);
-      const { verdict, snapshot, wakeUp } = await store.create(task);
-      expect(verdict).toBe("created");
+      const { snapshot, wakeUp } = created(await store.create(task));
       const { owner, taskId } = task;
       const ref = { tenantRef: tenantRefOf(owner.tenant), taskId };
       return { task, address: { owner, taskId }, ref, snapshot, wakeUp };

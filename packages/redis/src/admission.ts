@@ -1,0 +1,55 @@
+import { TaskStoreError } from "@perdure/tasks";
+import { z } from "zod";
+import type { CommandLink } from "./command-link.ts";
+
+/** Keeps room in Redis for tasks that are there already: near full, new ones are refused while the others end. */
+export interface Admission {
+  /** Throws `store_full` when three quarters of `maxmemory` are used. Asks Redis at most twice a second. */
+  assertRoom(): Promise<void>;
+}
+
+/** The share of `maxmemory` above which no task is created. The rest is for journals and results of those that run. */
+export const ADMIT_BELOW = 0.75;
+
+const ASK_EVERY_MS = 500;
+
+const memory = z.object({
+  used_memory: z.coerce.number(),
+  /** 0: no limit. */
+  maxmemory: z.coerce.number(),
+});
+
+/** An {@link Admission} that remembers the last answer; the first call waits for one, later ones never do. */
+export function createAdmission(link: CommandLink): Admission {
+  let share: number | undefined;
+  let askedAt = -Infinity;
+
+  const ask = async (): Promise<void> => {
+    askedAt = performance.now();
+    const text = await link.call((redis) => redis.info("memory"));
+    const { used_memory: used, maxmemory } = memory.parse(Object.fromEntries(linesOf(text)));
+    share = maxmemory === 0 ? 0 : used / maxmemory;
+  };
+
+  return {
+    async assertRoom() {
+      if (share === undefined) await ask();
+      // A failed question changes nothing: the creation itself will say what is wrong with the store.
+      else if (performance.now() - askedAt > ASK_EVERY_MS) ask().catch(() => {});
+      if (share !== undefined && share > ADMIT_BELOW) {
+        const percent = Math.round(100 * share);
+        throw new TaskStoreError(
+          "store_full",
+          `Redis uses ${percent} % of its maxmemory: new tasks are refused above 75 %`,
+        );
+      }
+    },
+  };
+}
+
+function linesOf(text: string): [string, string][] {
+  return text.split("\r\n").flatMap((line): [string, string][] => {
+    const [name, value] = line.split(":");
+    return name !== undefined && value !== undefined ? [[name, value]] : [];
+  });
+}
