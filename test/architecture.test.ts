@@ -42,7 +42,7 @@ const LIMITS = [
 
 interface Manifest {
   readonly name: string;
-  readonly exports?: Record<string, { source: string }>;
+  readonly exports?: Record<string, Record<string, string>>;
   readonly dependencies?: Record<string, string>;
   readonly devDependencies?: Record<string, string>;
 }
@@ -162,7 +162,7 @@ test("the house keeps its rules: arrows, declared imports, adapters at the edge,
 const manifest = (name: string, dependencies: string[] = []): string =>
   JSON.stringify({
     name,
-    exports: { ".": { source: "./src/index.ts" } },
+    exports: { ".": { "perdure-source": "./src/index.ts" } },
     dependencies: Object.fromEntries(dependencies.map((dependency) => [dependency, "1"])),
   });
 
