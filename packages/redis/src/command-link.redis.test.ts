@@ -1,6 +1,6 @@
 import { mintTaskId } from "@perdure/tasks";
 import type { Claim, NewTask } from "@perdure/tasks";
-import { startRedis, until } from "@perdure/testkit";
+import { created, startRedis, until } from "@perdure/testkit";
 import { Redis } from "ioredis";
 import { describe, expect, test } from "vitest";
 import { createRedisTasks } from "./redis-tasks.ts";
@@ -33,7 +33,7 @@ describe("a reply that is lost on its way", () => {
     const { address, ref } = namesOf(task);
 
     const createLost = proxy.loseReplyTo(task.taskId);
-    const { snapshot } = await tasks.store.create(task);
+    const { snapshot } = created(await tasks.store.create(task));
     await createLost;
     const claim = await claimed(tasks, task);
     const progressLost = proxy.loseReplyTo("half of it");
@@ -73,10 +73,10 @@ describe("a Redis that is gone", () => {
     expect(await tasks.health.check()).toEqual([expect.stringContaining("cannot be reached")]);
 
     await using _again = await startRedis({ port: server.port, dir: server.dir });
-    const created = await until(() => tasks.store.create(newTask()).catch(() => undefined), {
+    const reply = await until(() => tasks.store.create(newTask()).catch(() => undefined), {
       what: "the store to be back",
     });
-    await tasks.wakeUps.send(created.wakeUp);
+    await tasks.wakeUps.send(created(reply).wakeUp);
     expect(await tasks.health.check()).toEqual([]);
   });
 
