@@ -201,19 +201,21 @@ test("near full memory a new task is refused while a running one still commits",
   const task = newTask();
   await store.create(task);
   const claim = await claimOf(leases, task);
-  const filler = "x".repeat(100_000);
-  const outcome = await until(
-    async () => {
-      try {
-        await store.create(newTask({ params: JSON.stringify(filler) }));
-        return undefined;
-      } catch (error) {
-        return error;
-      }
-    },
-    { what: "a refusal", timeoutMs: 20_000 },
+  const filler = "x".repeat(400_000);
+  for (let share = 0; share < 0.8;) {
+    await small.redis.set(`filler-${mintNonce()}`, filler);
+    const memory = await small.redis.info("memory");
+    share = Number(/used_memory:(\d+)/.exec(memory)?.[1]) / Number(/maxmemory:(\d+)/.exec(memory)?.[1]);
+  }
+  const refusal = await until(
+    () =>
+      store.create(newTask()).then(
+        () => undefined,
+        (error: unknown) => error,
+      ),
+    { what: "a refusal" },
   );
-  expect(outcome).toMatchObject({ code: "store_full", message: expect.stringContaining("maxmemory") });
+  expect(refusal).toMatchObject({ code: "store_full", message: expect.stringContaining("maxmemory") });
   expect(await leases.recordStep(claim, "step", "{}")).toEqual({ verdict: "done" });
   expect(await leases.settle(claim, { status: "completed", result: JSON.stringify(filler) })).toEqual({
     verdict: "done",
