@@ -12,7 +12,7 @@ const SMALLEST_STEP = 1e-6;
  * The value must grow with each notification, so one that does not is left out. Without an amount it counts messages;
  * a message among amounts grows by next to nothing.
  */
-export function progressOf(call: Call): SayProgress {
+export function progressOf(call: Pick<Call, "meta" | "notify">): SayProgress {
   const { progressToken } = call.meta;
   let last = 0;
   let hasBegun = false;
@@ -34,7 +34,7 @@ export function progressOf(call: Call): SayProgress {
 export type SayLog = (level: LogLevel, message: string, data?: JsonObject) => void;
 
 /** `logger` is the name of the tool, prompt or resource. */
-export function logOf(call: Call, logger: string): SayLog {
+export function logOf(call: Pick<Call, "meta" | "notify">, logger: string): SayLog {
   const { logLevel } = call.meta;
   const least = logLevel === undefined ? Number.POSITIVE_INFINITY : LOG_LEVELS.indexOf(logLevel);
   return (level, message, data) => {

@@ -21,33 +21,44 @@ export interface HttpServerOptions {
   readonly host: string;
   readonly port: number;
   readonly handle: (request: IncomingMessage, response: ServerResponse) => void;
+  /** How long reading may take, in milliseconds. Default 10 s for the headers, 30 s for all of a request. */
+  readonly readWithinMs?: { readonly headers: number; readonly request: number };
 }
 
 /*
- * Reading a request is bounded: 10 s for its headers, 30 s for all of it. Writing a response is not, because a stream
- * lasts; the stream keeper looks after those. An idle connection is kept a little longer than load balancers keep theirs
- * (60 s is common), so that it is never closed in the moment in which one sends the next request.
+ * Reading a request is bounded. Writing a response is not, because a stream lasts; the stream keeper looks after those.
+ * An idle connection is kept a little longer than load balancers keep theirs (60 s is common), so that it is never
+ * closed in the moment in which one sends the next request.
  */
-const LIMITS = {
-  headersTimeout: 10_000,
-  requestTimeout: 30_000,
-  keepAliveTimeout: 65_000,
-  connectionsCheckingInterval: 2_000,
-  maxHeaderSize: 32_768,
-} as const;
+const LIMITS = { keepAliveTimeout: 65_000, maxHeaderSize: 32_768 } as const;
+const READ_WITHIN_MS = { headers: 10_000, request: 30_000 };
 
 /** An {@link HttpServer} that is not listening yet. */
-export function createHttpServer({ host, port, handle }: HttpServerOptions): HttpServer {
+export function createHttpServer(options: HttpServerOptions): HttpServer {
+  const { host, port, handle, readWithinMs = READ_WITHIN_MS } = options;
   const answering = new WeakMap<Socket, ServerResponse>();
+  /** Connections without a first request. For Node these are not idle, and nothing would end them. */
+  const silent = new Set<Socket>();
   let isStopping = false;
 
-  const server = createServer(LIMITS, (request, response) => {
+  const limits = {
+    ...LIMITS,
+    headersTimeout: readWithinMs.headers,
+    requestTimeout: readWithinMs.request,
+    connectionsCheckingInterval: Math.ceil(readWithinMs.headers / 5),
+  };
+  const server = createServer(limits, (request, response) => {
+    silent.delete(request.socket);
     answering.set(request.socket, response);
     response.once("close", () => {
       // A response that began before the stop has promised to keep its connection: nothing else would close it.
       if (isStopping) setImmediate(() => server.closeIdleConnections());
     });
     handle(request, response);
+  });
+  server.on("connection", (socket) => {
+    silent.add(socket);
+    socket.once("close", () => silent.delete(socket));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
     const response = answering.get(socket);
@@ -62,6 +73,7 @@ export function createHttpServer({ host, port, handle }: HttpServerOptions): Htt
     const { promise, resolve } = Promise.withResolvers<void>();
     server.close(() => resolve());
     server.closeIdleConnections();
+    for (const socket of silent) if (socket.bytesRead === 0) socket.destroy();
     const timer = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await promise;
     clearTimeout(timer);
