@@ -126,8 +126,21 @@ describe("kustomize and Helm say the same", () => {
   });
 });
 
-test("a value of the chart that does not exist in its parts is refused", async () => {
-  await expect(renderChart({ worker: { autoscaling: "magic" } })).rejects.toThrow(/may be "", "keda"/);
+test.each([
+  ["a value that does not exist", { worker: { replica: 3 } }, "'replica' not allowed"],
+  ["a way to scale that does not exist", { worker: { autoscaling: "magic" } }, "/worker/autoscaling"],
+  [
+    "a secret among the settings",
+    { settings: { PERDURE_SECRET: "x".repeat(32) } },
+    "invalid propertyName 'PERDURE_SECRET'",
+  ],
+  [
+    "an override of nothing",
+    { overrides: { "Deployment/perdure": { spec: {} } } },
+    "there is no Deployment/perdure; there are ",
+  ],
+])("the chart refuses %s", async (_what, values, said) => {
+  await expect(renderChart(values)).rejects.toThrow(said);
 });
 
 test("what a container runs is a file of the repository, started as the image starts its files", async () => {
