@@ -101,6 +101,7 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
 
   const redis = createCommandConnection(connectionOptions);
   const link = createCommandLink(redis, commandTimeoutMs);
+  const opening = createCommandLink(redis, CONNECT_MS);
   const scripts = loadScripts(link, { isAudited: options.audit === "on" });
   const policy = {
     leaseMs,
@@ -154,7 +155,7 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
       // The first attempt may fail; the connection goes on trying, and the link waits for it.
       redis.connect().catch(() => {});
       try {
-        await createCommandLink(redis, CONNECT_MS).call((connected) => connected.ping());
+        await opening.call((connected) => connected.ping());
         await assertKeepsTasks(link, durability);
         await pinLayout(scripts, keys);
         await wakeUps.start();
