@@ -29,15 +29,6 @@ afterAll(async () => {
 });
 
 const isOver = ({ status }: WireTask): boolean => status !== "working" && status !== "input_required";
-const untilOver = (client: WireClient, taskId: string): Promise<WireTask> =>
-  until(
-    async () => {
-      const task = await client.get(taskId);
-      return isOver(task) && task;
-    },
-    { what: `the end of ${taskId}`, timeoutMs: 15_000 },
-  );
-
 describe("a task created through one replica", () => {
   test("I1: is read, listened to and answered through another, to its end", async () => {
     const taskId = await first.create("generate_report", { size: "small" });
@@ -71,10 +62,13 @@ describe("a task created through one replica", () => {
     const taskId = await first.create("generate_report", { size: "small" });
     await using stream = await second.listen([taskId]);
     const read: WireTask[] = [];
-    const reading = (async () => {
-      for (let turn = 0; !read.some(isOver); turn += 1)
-        read.push(await (turn % 2 ? first : second).get(taskId));
-    })();
+    const reading = until(
+      async () => {
+        read.push(await (read.length % 2 > 0 ? first : second).get(taskId));
+        return read.some(isOver);
+      },
+      { what: "the end, by reading" },
+    );
     await first.untilStatus(taskId, "input_required");
     await second.update(taskId, APPROVED);
     await stream.until(taskId, "completed");
@@ -166,7 +160,7 @@ describe("a cancel", () => {
       const race = [() => first.update(taskId, answers), () => second.cancel(taskId)];
       if (round % 2 > 0) race.reverse();
       await Promise.all(race.map((go) => go()));
-      const { status } = await untilOver(first, taskId);
+      const { status } = await first.untilOver(taskId);
       expect(["completed", "cancelled"]).toContain(status);
       expect(probe.count("answered")).toBeGreaterThanOrEqual(status === "completed" ? 1 : 0);
       const end = await second.post("tasks/get", { taskId }, { id: "end" });

@@ -103,7 +103,7 @@ describe("a tool that may become a task, called by a client without the extensio
     );
     await probe.line("runs");
     leaving.abort();
-    await expect(call).rejects.toThrow();
+    await expect(call).rejects.toThrow("aborted");
     expect(await probe.line("stopped")).toContain("cancelled");
     probe.open();
     await client.untilStatus(await client.create("who_calls", createProbe().args), "completed");
@@ -132,7 +132,7 @@ test("a tool that runs in the call is stopped when its client goes away", async 
   );
   await probe.line("runs");
   leaving.abort();
-  await expect(call).rejects.toThrow();
+  await expect(call).rejects.toThrow("aborted");
   await probe.line("stopped");
 });
 
@@ -149,5 +149,6 @@ test("a client that hangs up its listen stream leaves the task alone, and nothin
     { what: "the replica to have no listener" },
   );
   probe.open();
-  await client.untilStatus(taskId, "completed");
+  const { result } = await client.untilStatus(taskId, "completed");
+  expect(result?.content?.[0]?.text).toBe("attempt 1");
 });

@@ -9,6 +9,8 @@ const META = "io.modelcontextprotocol";
 /** What a test's client declares unless it says otherwise: forms, and tasks. */
 export const TASK_CLIENT = { elicitation: { form: {} }, extensions: { [`${META}/tasks`]: {} } };
 
+const ENDS: ReadonlySet<string> = new Set(["completed", "failed", "cancelled"]);
+
 /** One answer over HTTP, whole. */
 export interface WireReply {
   readonly httpStatus: number;
@@ -65,8 +67,10 @@ export interface WireClient {
   cancel(taskId: string): Promise<Json>;
   /** Opens a stream and resolves once it is acknowledged. Close it, or hold it with `await using`. */
   listen(taskIds: readonly string[]): Promise<TaskStream>;
-  /** Polls until the task has the status. Rejects when it has ended in another. */
+  /** Listens until the task has the status, and reads it. Rejects when it has ended in another. */
   untilStatus(taskId: string, status: WireTask["status"], timeoutMs?: number): Promise<WireTask>;
+  /** Listens until the task has ended, and reads it. */
+  untilOver(taskId: string): Promise<WireTask>;
 }
 
 /** A {@link WireClient}. */
@@ -82,17 +86,18 @@ export function createWireClient({ url, token, capabilities = TASK_CLIENT }: Wir
       [`${META}/clientCapabilities`]: capabilities,
       ...options.meta,
     };
+    const headers = new Headers({
+      authorization: `Bearer ${token}`,
+      "content-type": "application/json",
+      accept: "application/json, text/event-stream",
+      "mcp-protocol-version": VERSION,
+      "mcp-method": method,
+      ...(typeof name === "string" && isPlain(name) && { "mcp-name": name }),
+    });
+    for (const [header, value] of Object.entries(options.headers ?? {})) headers.set(header, value);
     return fetch(url, {
       method: "POST",
-      headers: {
-        authorization: `Bearer ${token}`,
-        "content-type": "application/json",
-        accept: "application/json, text/event-stream",
-        "mcp-protocol-version": VERSION,
-        "mcp-method": method,
-        ...(typeof name === "string" && { "mcp-name": name }),
-        ...options.headers,
-      },
+      headers,
       body: JSON.stringify({
         jsonrpc: "2.0",
         id: options.id ?? lastId,
@@ -144,17 +149,28 @@ export function createWireClient({ url, token, capabilities = TASK_CLIENT }: Wir
       openTaskStream((signal) =>
         send("subscriptions/listen", { notifications: { taskIds } }, { signal, id: `listen-${lastId}` }),
       ),
-    untilStatus: (taskId, status, timeoutMs = 15_000) =>
-      until(
-        async () => {
-          const task = await client.get(taskId);
-          if (task.status === status) return task;
-          if (task.status !== "working" && task.status !== "input_required")
-            throw new Error(`The task is ${status} no more: ${JSON.stringify(task)}`);
-          return undefined;
-        },
+    async untilStatus(taskId, status, timeoutMs = 15_000) {
+      await using stream = await client.listen([taskId]);
+      const seen = await until(
+        () => stream.tasks.find((task) => task.status === status || ENDS.has(task.status)),
         { what: `task ${taskId} to be ${status}`, timeoutMs },
-      ),
+      );
+      if (seen.status !== status) throw new Error(`The task is not ${status}: ${JSON.stringify(seen)}`);
+      return client.get(taskId);
+    },
+    async untilOver(taskId) {
+      await using stream = await client.listen([taskId]);
+      await until(() => stream.tasks.some(({ status }) => ENDS.has(status)), {
+        what: `the end of task ${taskId}`,
+        timeoutMs: 15_000,
+      });
+      return client.get(taskId);
+    },
   };
   return client;
+}
+
+/** What a header can carry as it is; a test gives any other name in its own headers. */
+function isPlain(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text);
 }

@@ -19,7 +19,8 @@ function say(file: string, line: string): void {
 }
 
 async function opened(gate: string | undefined, signal?: AbortSignal): Promise<void> {
-  while (gate === undefined || !existsSync(gate)) await delay(POLL_MS, undefined, { signal });
+  const isOpen = (): boolean => gate !== undefined && existsSync(gate);
+  while (!isOpen()) await delay(POLL_MS, undefined, { signal });
 }
 
 /** Three steps; the second one waits at the gate. */
