@@ -61,6 +61,22 @@ test("an ended task is kept for its ttl, and for the retention at least", async 
   expect(await bench.dueInMs(ref)).toEqual(about(CALM.retentionMs));
 });
 
+test("a takeover counts the worker before as dead, and one death too many leaves the task to the reconciler", async () => {
+  const { ref, address } = await reach("leased, and the lease is over");
+  const { leases, due, store } = bench.with({ maxCrashes: 1 });
+  expect(await leases.claim(ref)).toMatchObject({
+    verdict: "claimed",
+    task: { attempt: 1, claim: { epoch: 2 } },
+  });
+  expect((await bench.bytesOf(ref)).record).toMatchObject({ crashes: "1" });
+  await bench.age(ref, CALM.leaseMs);
+  expect(await leases.claim(ref)).toEqual({ verdict: "held" });
+  expect(await due.rouse(ref)).toEqual({ verdict: "failed" });
+  expect(await store.read(address)).toMatchObject({
+    snapshot: { status: "failed", statusMessage: "The task ended 2 workers and was given up" },
+  });
+});
+
 test("a queued task is looked at less often the longer it has waited, down to a third as often", async () => {
   const { ref } = await reach("queued");
   const { due } = bench.with({ rewakeMs: 5000 });
