@@ -25,6 +25,8 @@ export interface ApiCounts {
 export interface Api {
   /** Listens. `url` is that of the MCP endpoint. Rejects when the address is taken. */
   start(): Promise<{ readonly url: string }>;
+  /** Serves on, but every answer from now on closes its connection: load balancers and clients turn to another replica. */
+  leave(): void;
   /**
    * Takes no new connection, ends listen streams with a result, hands waiting calls on to another replica, waits for
    * requests in hand at most `limits.drainMs`, then drops what is left. Idempotent.
@@ -45,6 +47,7 @@ const DEFAULTS = { maxListens: 20_000, maxCalls: 2_000, pageSize: 100 } as const
 export function createApi(deps: ApiDeps): Api {
   const { server, catalog, clock, log, metrics } = deps;
   const limits = { ...DEFAULTS, ...deps.limits };
+  let isLeaving = false;
   const results = createResultText(server);
   const ownTasks = createOwnTasks(deps.tasks);
   const hub = createHub({
@@ -111,7 +114,7 @@ export function createApi(deps: ApiDeps): Api {
     clock,
     log,
     metrics,
-    isStopping: () => http.isStopping,
+    isStopping: () => isLeaving || http.isStopping,
   });
   const otherPaths = createOtherPaths({
     resourceMetadata: server.resourceMetadata,
@@ -133,6 +136,9 @@ export function createApi(deps: ApiDeps): Api {
       const host =
         server.host.includes(":") && !server.host.startsWith("[") ? `[${server.host}]` : server.host;
       return { url: `http://${host}:${port}${MCP_PATH}` };
+    },
+    leave() {
+      isLeaving = true;
     },
     async stop() {
       const closed = http.stop(limits.drainMs);

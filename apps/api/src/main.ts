@@ -21,13 +21,12 @@ await runMain("perdure api", async () => {
   });
   const catalog = await loadCatalog(config.tools, { baseDir: process.cwd() });
   const replica = createReplica({ ...redis, config, catalog, log, metrics });
-  let isLeaving = false;
   const ops = createOpsServer({
     host: config.opsHost,
     port: config.opsPort,
     metrics,
     live: () => true,
-    ready: async () => (isLeaving ? ["Stopping"] : [...replica.problems(), ...(await redis.health.check())]),
+    ready: async () => [...replica.problems(), ...(await redis.health.check())],
     log,
   });
   const services = [ops, redis, redis.hints, ...replica.services];
@@ -37,8 +36,6 @@ await runMain("perdure api", async () => {
     services,
     drainMs: config.drainMs,
     delayMs: config.shutdownDelayMs,
-    onSignal: () => {
-      isLeaving = true;
-    },
+    onSignal: replica.leave,
   });
 });

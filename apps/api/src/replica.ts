@@ -26,6 +26,8 @@ export interface ReplicaParts {
 export interface Replica {
   /** In the order of their start: the issuer's keys, then the endpoint. */
   readonly services: readonly Service[];
+  /** Says that the process is about to stop: it is not ready any more, and serves on with connections that close. */
+  leave(): void;
   /** What keeps it from serving, each a sentence for an operator. */
   problems(): readonly string[];
 }
@@ -73,9 +75,15 @@ export function createReplica({
     start: async () => log.info(await api.start(), "Listening"),
     stop: () => api.stop(),
   };
+  let isLeaving = false;
   return {
     services: [verifier, endpoint],
+    leave() {
+      isLeaving = true;
+      api.leave();
+    },
     problems: () => [
+      ...(isLeaving ? ["The replica is stopping"] : []),
       ...(api.isListening ? [] : ["The MCP endpoint is not listening"]),
       ...verifier.problems(),
     ],
