@@ -10,7 +10,6 @@ import {
 } from "@perdure/protocol";
 import type { ClientMessage, HeaderReader } from "@perdure/protocol";
 import type { Log, Metrics } from "@perdure/runtime";
-import { mintNonce } from "@perdure/tasks";
 import type { RateLimits } from "@perdure/tasks";
 import type { Clock } from "../api-deps.ts";
 import { hasScopes } from "../identity/identity.ts";
@@ -23,7 +22,7 @@ import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { RequestAborted, readBody } from "./read-body.ts";
 import { assertAcceptable, createReply } from "./reply.ts";
 import type { Reply } from "./reply.ts";
-import { createRequestRecord } from "./request-record.ts";
+import { createRequestIds, createRequestRecord } from "./request-record.ts";
 import type { RequestRecord } from "./request-record.ts";
 import { refusalOf, wireErrorOf } from "./wire-failure.ts";
 
@@ -53,8 +52,9 @@ export type Endpoint = (request: IncomingMessage, response: ServerResponse) => P
  */
 export function createEndpoint(deps: EndpointDeps): Endpoint {
   const { clock, isStopping } = deps;
+  const nextRequestId = createRequestIds();
   return async (request, response) => {
-    const requestId = mintNonce();
+    const requestId = nextRequestId();
     response.setHeader("x-request-id", requestId);
     const reply = createReply(request, response, { nowMs: clock.monotonicMs, isStopping });
     const record = createRequestRecord({ requestId, clock, log: deps.log, metrics: deps.metrics });
