@@ -134,3 +134,14 @@ test("a tombstone goes by itself", async () => {
   await bench.redis.pexpire(bench.base.keys.record(ref), 0);
   expect(await bench.with({}).store.read(address)).toEqual({ verdict: "unknown" });
 });
+
+test("I4: lastUpdatedAt stays where it is when the clock of Redis goes back", async () => {
+  const { ref, claim, address } = await reach("leased");
+  // Everything was an hour later than now.
+  await bench.age(ref, -3_600_000);
+  const before = await bench.with({}).store.read(address);
+  await bench.with({}).leases.progress(claim, "half");
+  const after = await bench.with({}).store.read(address);
+  if (before.verdict !== "found") throw new Error(before.verdict);
+  expect(after).toMatchObject({ snapshot: { ver: 2, lastUpdatedAtMs: before.snapshot.lastUpdatedAtMs } });
+});
