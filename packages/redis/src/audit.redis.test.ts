@@ -49,7 +49,7 @@ async function live(task: NewTask) {
 
 describe("an audited store", () => {
   test("tells each run of a script on the task, who ran it, and the state before and after", async () => {
-    const task = newTask();
+    const task = newTask({ params: `{"name":"generate_report","arguments":{"long":"${"x".repeat(500)}"}}` });
     const { first, second } = await live(task);
     const told = await toldOf(task);
     expect(told.map(({ script, after }) => [script, statusOf(after)])).toEqual([

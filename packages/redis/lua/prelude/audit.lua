@@ -18,13 +18,17 @@ local SHOWN = { "status", "message", "inputs", "result", "error", "ttl" }
 local KEPT_ENTRIES = 100000
 
 local function look()
-  local flat, record, told = redis.call("HGETALL", RECORD), {}, {}
-  for i = 1, #flat, 2 do record[flat[i]] = flat[i + 1] end
+  local flat, record, bytes, told = redis.call("HGETALL", RECORD), {}, {}, {}
+  for i = 1, #flat, 2 do
+    record[flat[i]] = flat[i + 1]
+    table.insert(bytes, flat[i] .. "\0" .. flat[i + 1])
+  end
+  table.sort(bytes) -- A hash has no order of its own: a larger one moves its fields about while nobody writes.
   for i, name in ipairs(SEEN) do told[i] = record[name] or false end
   local shown = {}
   for i, name in ipairs(SHOWN) do shown[i] = record[name] or "" end
   table.insert(told, redis.sha1hex(table.concat(shown, "\0")))
-  table.insert(told, redis.sha1hex(table.concat(flat, "\0")))
+  table.insert(told, redis.sha1hex(table.concat(bytes, "\0")))
   return cjson.encode(told)
 end
 
