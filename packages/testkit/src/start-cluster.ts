@@ -62,16 +62,14 @@ export interface Cluster extends AsyncDisposable {
   client(options?: ClusterClientOptions): Promise<WireClient>;
   /** What a role has logged so far. */
   logOf(role: RoleProcess): Promise<string>;
-  startReplica(env?: Readonly<Record<string, string>>): Promise<ClusterReplica>;
-  startWorker(env?: Readonly<Record<string, string>>): Promise<RoleProcess>;
+  /** With further variables, and out of another tree of sources (`root`) than this one: an older build. */
+  startReplica(env?: Readonly<Record<string, string>>, root?: string): Promise<ClusterReplica>;
+  startWorker(env?: Readonly<Record<string, string>>, root?: string): Promise<RoleProcess>;
   /** Stops every process and removes the folder. Idempotent. */
   stop(): Promise<void>;
 }
 
-const MAIN_OF = {
-  api: fileURLToPath(new URL("../../../apps/api/src/main.ts", import.meta.url)),
-  worker: fileURLToPath(new URL("../../../apps/worker/src/main.ts", import.meta.url)),
-};
+const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** Starts a cluster and resolves once every role is ready. Stop it, or hold it with `await using`. */
 export async function startCluster(options: ClusterOptions): Promise<Cluster> {
@@ -100,13 +98,14 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const start = async (
     role: "api" | "worker",
     env: Readonly<Record<string, string>>,
+    root: string = ROOT,
   ): Promise<RoleProcess> => {
     started += 1;
     const name = `${role}-${started}`;
     const opsPort = await freePort();
     return startRoleProcess({
       name,
-      main: MAIN_OF[role],
+      main: join(root, "apps", role, "src/main.ts"),
       env: { ...shared, ...env, PERDURE_OPS_PORT: String(opsPort) },
       logFile: logFileOf(name),
       opsPort,
@@ -145,15 +144,15 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
       return createWireClient({ url, token, ...(capabilities && { capabilities }) });
     },
     logOf: ({ name }) => readFile(logFileOf(name), "utf8"),
-    async startReplica(env = {}) {
+    async startReplica(env = {}, root) {
       const port = await freePort();
-      const role = await start("api", { ...env, PERDURE_PORT: String(port) });
+      const role = await start("api", { ...env, PERDURE_PORT: String(port) }, root);
       const replica = { ...role, url: `http://127.0.0.1:${port}/mcp` };
       replicas.push(replica);
       return replica;
     },
-    async startWorker(env = {}) {
-      const worker = await start("worker", env);
+    async startWorker(env = {}, root) {
+      const worker = await start("worker", env, root);
       workers.push(worker);
       return worker;
     },
