@@ -1,10 +1,11 @@
 import { TaskStoreError } from "@perdure/tasks";
 import { z } from "zod";
 import type { CommandLink } from "./command-link.ts";
+import { mastersOf } from "./connections.ts";
 
 /** Keeps room in Redis for tasks that are there already: near full, new ones are refused while the others end. */
 export interface Admission {
-  /** Throws `store_full` when three quarters of `maxmemory` are used. Asks Redis at most twice a second. */
+  /** Throws `store_full` when three quarters of the `maxmemory` of any node are used. Asks Redis at most twice a second. */
   assertRoom(): Promise<void>;
 }
 
@@ -26,9 +27,10 @@ export function createAdmission(link: CommandLink): Admission {
 
   const ask = async (): Promise<void> => {
     askedAt = performance.now();
-    const text = await link.call((redis) => redis.info("memory"));
-    const { used_memory: used, maxmemory } = memory.parse(Object.fromEntries(linesOf(text)));
-    share = maxmemory === 0 ? 0 : used / maxmemory;
+    const texts = await link.call((redis) =>
+      Promise.all(mastersOf(redis).map((master) => master.info("memory"))),
+    );
+    share = Math.max(0, ...texts.map(shareOf));
   };
 
   return {
@@ -45,6 +47,11 @@ export function createAdmission(link: CommandLink): Admission {
       }
     },
   };
+}
+
+function shareOf(text: string): number {
+  const { used_memory: used, maxmemory } = memory.parse(Object.fromEntries(linesOf(text)));
+  return maxmemory === 0 ? 0 : used / maxmemory;
 }
 
 function linesOf(text: string): [string, string][] {

@@ -2,7 +2,7 @@ import { TaskStoreError } from "@perdure/tasks";
 import type { WakeUp, WakeUpConsumer } from "@perdure/tasks";
 import { WaitingError, Worker } from "bullmq";
 import type { Job } from "bullmq";
-import type { Redis } from "ioredis";
+import type { RedisClient } from "./connections.ts";
 import type { Keys } from "./keys.ts";
 import { WAKE_UP_QUEUE, parseJob } from "./wake-up-jobs.ts";
 import { within } from "./within.ts";
@@ -10,7 +10,7 @@ import { within } from "./within.ts";
 /** How a worker process takes wake-ups. */
 export interface WakeUpConsumerOptions {
   /** Opens the connection that BullMQ's workers share and duplicate. The consumer closes it. */
-  readonly connect: () => Redis;
+  readonly connect: () => RedisClient;
   readonly keys: Keys;
   /** Wake-ups in hand at a time, over all shards; but at least one in each. */
   readonly concurrency: number;
@@ -42,7 +42,7 @@ interface Lane {
 export function createBullmqWakeUpConsumer(options: WakeUpConsumerOptions): WakeUpConsumer {
   const { connect, keys, concurrency, leaseMs, onError } = options;
   const inHand = new Set<Promise<void>>();
-  let connection: Redis | undefined;
+  let connection: RedisClient | undefined;
   let lanes: readonly Lane[] = [];
   let isPaused = false;
   let stopping: Promise<void> | undefined;
@@ -61,7 +61,7 @@ export function createBullmqWakeUpConsumer(options: WakeUpConsumerOptions): Wake
     inHand.delete(work);
   };
 
-  const openLane = (redis: Redis, index: number, handle: Handle): Lane => {
+  const openLane = (redis: RedisClient, index: number, handle: Handle): Lane => {
     const shards = keys.shards.length;
     const share = Math.floor(concurrency / shards) + (index < concurrency % shards ? 1 : 0);
     const worker = new Worker(WAKE_UP_QUEUE, (job, token) => process(job, token, handle), {

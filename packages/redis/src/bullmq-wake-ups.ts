@@ -1,14 +1,14 @@
 import type { WakeUps } from "@perdure/tasks";
 import { TaskStoreError } from "@perdure/tasks";
 import { Queue } from "bullmq";
-import type { Redis } from "ioredis";
+import type { RedisClient } from "./connections.ts";
 import type { CommandLink } from "./command-link.ts";
 import type { Keys } from "./keys.ts";
 import { WAKE_UP_QUEUE, toJob } from "./wake-up-jobs.ts";
 
 /** The command connection, which the queues share, and who is told of troubles. */
 export interface BullmqWakeUpsDeps {
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly link: CommandLink;
   readonly keys: Keys;
   readonly onError: (error: Error) => void;

@@ -1,5 +1,5 @@
 import { TaskStoreError } from "@perdure/tasks";
-import type { Redis } from "ioredis";
+import type { RedisClient } from "./connections.ts";
 import { toStoreError } from "./store-errors.ts";
 
 /** A connection as the adapters use it: nobody waits on it longer than its time limit. */
@@ -9,11 +9,11 @@ export interface CommandLink {
    * Throws `TaskStoreError`: `store_unavailable` when nothing was sent, `store_unknown_outcome` when no answer came,
    * `store_full` or `store_readonly` as Redis said. Other errors go through.
    */
-  call<Reply>(send: (redis: Redis) => Promise<Reply>): Promise<Reply>;
+  call<Reply>(send: (redis: RedisClient) => Promise<Reply>): Promise<Reply>;
 }
 
 /** A {@link CommandLink} on a connection that does not queue while it is down. */
-export function createCommandLink(redis: Redis, timeoutMs: number): CommandLink {
+export function createCommandLink(redis: RedisClient, timeoutMs: number): CommandLink {
   const waiting = new Set<() => void>();
   let lastError: Error | undefined;
   redis.on("error", (error: Error) => {

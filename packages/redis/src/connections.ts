@@ -1,14 +1,18 @@
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import type { RedisOptions } from "ioredis";
-import { RedisSetupError } from "./redis-setup-error.ts";
+import { parseRedisUrl } from "./redis-address.ts";
+import type { RedisAddress } from "./redis-address.ts";
 
 /*
  * Every connection to Redis is made here and nowhere else. None of them connects before it is told to.
  */
 
+/** A connection to one Redis, the master that Sentinels name or every node of a Cluster; all take the same commands. */
+export type RedisClient = Redis | Cluster;
+
 /** How to reach Redis, and who is told of a connection's troubles. */
 export interface ConnectionOptions {
-  /** `redis://` or `rediss://`, with user, password and database as in the IANA registration of the scheme. */
+  /** As {@link parseRedisUrl} reads it. */
   readonly redisUrl: string;
   readonly commandTimeoutMs: number;
   readonly onError: (error: Error) => void;
@@ -18,7 +22,7 @@ export interface ConnectionOptions {
  * For commands and scripts, pipelined by themselves. It never queues while it is down, so that what was not sent is known;
  * what was sent is sent again after a reconnect, a few times. A server that falls silent is left.
  */
-export function createCommandConnection(options: ConnectionOptions): Redis {
+export function createCommandConnection(options: ConnectionOptions): RedisClient {
   return create(options, {
     connectionName: "perdure:commands",
     enableOfflineQueue: false,
@@ -28,19 +32,26 @@ export function createCommandConnection(options: ConnectionOptions): Redis {
   });
 }
 
-/** For pub/sub. It does not subscribe again by itself: the hint source does, and knows when it has. */
+/**
+ * For pub/sub. It does not subscribe again by itself: the hint source does, and knows when it has. Any node of a Cluster
+ * hears what is published at any other, so one connection does, each time to the next of the nodes.
+ */
 export function createHintConnection(options: ConnectionOptions): Redis {
-  return create(options, {
+  const address = parseRedisUrl(options.redisUrl);
+  const role = {
     connectionName: "perdure:hints",
     enableOfflineQueue: false,
     autoResubscribe: false,
     maxRetriesPerRequest: 0,
     socketTimeout: 2 * options.commandTimeoutMs,
-  });
+  };
+  return address.kind === "cluster"
+    ? createToAnyNode(address, options, role)
+    : createToOne(address, options, role);
 }
 
 /** For BullMQ's workers, which make blocking duplicates of it and wait through any outage. */
-export function createConsumerConnection(options: ConnectionOptions): Redis {
+export function createConsumerConnection(options: ConnectionOptions): RedisClient {
   return create(options, {
     connectionName: "perdure:wake-ups",
     lazyConnect: false,
@@ -48,35 +59,111 @@ export function createConsumerConnection(options: ConnectionOptions): Redis {
   });
 }
 
-/** The URL without user and password, for messages. */
-export function withoutSecrets(redisUrl: string): string {
-  const url = parseUrl(redisUrl);
-  return `${url.protocol}//${url.host}${url.pathname === "/" ? "" : url.pathname}`;
+/** The servers that hold what is written: the one, or the masters of a Cluster as far as they are known and reached. */
+export function mastersOf(redis: RedisClient): readonly Redis[] {
+  return redis instanceof Cluster ? redis.nodes("master") : [redis];
 }
 
 const FIRST_RETRY_MS = 50;
 const LAST_RETRY_MS = 1000;
+const retryDelay = (times: number): number => Math.min(FIRST_RETRY_MS * 2 ** (times - 1), LAST_RETRY_MS);
 
-function create({ redisUrl, onError }: ConnectionOptions, role: RedisOptions): Redis {
-  parseUrl(redisUrl);
-  const redis = new Redis(redisUrl, {
-    lazyConnect: true,
-    connectTimeout: 2000,
-    retryStrategy: (times: number) => Math.min(FIRST_RETRY_MS * 2 ** (times - 1), LAST_RETRY_MS),
-    ...role,
-    replyMapping: "legacy",
-  });
+const COMMON = { lazyConnect: true, connectTimeout: 2000, replyMapping: "legacy" } as const;
+
+/** Times that a command is tried at the nodes of a Cluster, 100 ms apart: less than a step may take. */
+const CLUSTER_TRIES = 8;
+/** How often a Cluster is asked which node has what, beside the times when one says so. */
+const CLUSTER_LOOK_MS = 5000;
+
+type Several = Extract<RedisAddress, { kind: "cluster" }>;
+
+function create(options: ConnectionOptions, role: RedisOptions): RedisClient {
+  const address = parseRedisUrl(options.redisUrl);
+  return address.kind === "cluster"
+    ? createToCluster(address, options, role)
+    : createToOne(address, options, role);
+}
+
+function createToOne(
+  address: Exclude<RedisAddress, Several>,
+  { onError }: ConnectionOptions,
+  role: RedisOptions,
+): Redis {
+  const common = { ...COMMON, retryStrategy: retryDelay, ...role, replyMapping: "legacy" } as const;
+  const redis =
+    address.kind === "one"
+      ? new Redis(address.url, common)
+      : new Redis({ ...common, ...throughSentinels(address), replyMapping: "legacy" });
   redis.on("error", onError);
   return redis;
 }
 
-function parseUrl(redisUrl: string): URL {
-  const url = URL.parse(redisUrl);
-  if (url === null || (url.protocol !== "redis:" && url.protocol !== "rediss:")) {
-    throw new RedisSetupError(
-      "redis_url",
-      "The URL of Redis must begin with redis:// or rediss://, as in redis://127.0.0.1:6379",
-    );
-  }
-  return url;
+/** The Sentinels tell who is master at each connect, and of a change at once. One that became a replica is left. */
+function throughSentinels(address: Extract<RedisAddress, { kind: "sentinel" }>): RedisOptions {
+  const { hosts, master, database, login, sentinelLogin, isEncrypted } = address;
+  return {
+    sentinels: [...hosts],
+    name: master,
+    db: database,
+    ...login,
+    ...(sentinelLogin.username !== undefined && { sentinelUsername: sentinelLogin.username }),
+    ...(sentinelLogin.password !== undefined && { sentinelPassword: sentinelLogin.password }),
+    ...(isEncrypted && { tls: {}, sentinelTLS: {}, enableTLSForSentinelMode: true }),
+    sentinelRetryStrategy: retryDelay,
+    sentinelReconnectStrategy: retryDelay,
+    sentinelCommandTimeout: 1000,
+    failoverDetector: true,
+    reconnectOnError: (error) => error.message.startsWith("READONLY"),
+  };
+}
+
+function createToCluster(
+  { hosts, login, isEncrypted }: Several,
+  { onError }: ConnectionOptions,
+  role: RedisOptions,
+): Cluster {
+  const {
+    lazyConnect = true,
+    retryStrategy: _,
+    enableOfflineQueue: __,
+    enableAutoPipelining: ___,
+    ...node
+  } = role;
+  const cluster = new Cluster([...hosts], {
+    lazyConnect,
+    // A node that is being connected to may queue; the link sends nothing while the Cluster as a whole is not there.
+    enableOfflineQueue: true,
+    clusterRetryStrategy: retryDelay,
+    maxRedirections: CLUSTER_TRIES,
+    slotsRefreshInterval: CLUSTER_LOOK_MS,
+    // Names stay names: certificates are made out to them.
+    dnsLookup: (address, found) => found(null, address),
+    redisOptions: { ...COMMON, ...node, ...login, ...(isEncrypted && { tls: {} }), replyMapping: "legacy" },
+  });
+  cluster.on("error", onError);
+  cluster.on("node error", onError);
+  return cluster;
+}
+
+function createToAnyNode(
+  { hosts, login, isEncrypted }: Several,
+  { onError }: ConnectionOptions,
+  role: RedisOptions,
+): Redis {
+  let at = Math.floor(Math.random() * hosts.length);
+  const redis = new Redis({
+    ...COMMON,
+    ...role,
+    ...hosts[at],
+    ...login,
+    ...(isEncrypted && { tls: {} }),
+    retryStrategy(times) {
+      at = (at + 1) % hosts.length;
+      Object.assign(redis.options, hosts[at]);
+      return retryDelay(times);
+    },
+    replyMapping: "legacy",
+  });
+  redis.on("error", onError);
+  return redis;
 }

@@ -1,6 +1,10 @@
 import type { StoreHealth } from "@perdure/tasks";
 import { TaskStoreError } from "@perdure/tasks";
+import { Cluster } from "ioredis";
+import type { Redis } from "ioredis";
 import type { CommandLink } from "./command-link.ts";
+import { mastersOf } from "./connections.ts";
+import type { Keys } from "./keys.ts";
 import { RedisSetupError } from "./redis-setup-error.ts";
 import type { RedisSetupErrorCode } from "./redis-setup-error.ts";
 
@@ -10,23 +14,50 @@ import type { RedisSetupErrorCode } from "./redis-setup-error.ts";
  */
 export type Durability = "durable" | "fast" | "ephemeral";
 
-/** The {@link StoreHealth} of Redis. `check` never throws. */
-export function createRedisHealth(link: CommandLink, durability: Durability): StoreHealth {
+/** What is looked at, and what it must promise. */
+export interface HealthDeps {
+  readonly link: CommandLink;
+  readonly keys: Keys;
+  readonly durability: Durability;
+}
+
+/** The {@link StoreHealth} of Redis, of all nodes of a Cluster and of each shard. `check` never throws. */
+export function createRedisHealth(deps: HealthDeps): StoreHealth {
   return {
     async check() {
       try {
-        const problems = await inspect(link, durability);
-        return problems.map(({ sentence }) => sentence);
+        const [problems, unserved] = await Promise.all([inspect(deps), unservedShards(deps)]);
+        return [...problems.map(({ sentence }) => sentence), ...unserved];
       } catch (error) {
-        return [error instanceof TaskStoreError ? error.message : `Redis gave an error: ${String(error)}`];
+        return [sentenceOf(error)];
       }
     },
   };
 }
 
+/** A Cluster may be there but for one of its nodes: then it is the shards on it that are not served. */
+async function unservedShards({ link, keys }: HealthDeps): Promise<readonly string[]> {
+  const asked = await Promise.allSettled(
+    keys.shards.map(({ due }) =>
+      link.call(async (redis) => (redis instanceof Cluster ? redis.exists(due) : 0)),
+    ),
+  );
+  const refused = asked.flatMap((answer, shard) =>
+    answer.status === "rejected" ? [{ shard, reason: sentenceOf(answer.reason) }] : [],
+  );
+  return [...Map.groupBy(refused, ({ reason }) => reason)].map(
+    ([reason, shards]) =>
+      `${reason} (shards ${shards.map(({ shard }) => shard).join(", ")} of ${keys.shards.length})`,
+  );
+}
+
+function sentenceOf(error: unknown): string {
+  return error instanceof TaskStoreError ? error.message : `Redis gave an error: ${String(error)}`;
+}
+
 /** Throws {@link RedisSetupError} on a server that would lose what this class of durability promises to keep. */
-export async function assertKeepsTasks(link: CommandLink, durability: Durability): Promise<void> {
-  for (const { code, sentence } of await inspect(link, durability)) {
+export async function assertKeepsTasks(deps: Pick<HealthDeps, "link" | "durability">): Promise<void> {
+  for (const { code, sentence } of await inspect(deps)) {
     if (code !== undefined) throw new RedisSetupError(code, sentence);
   }
 }
@@ -37,10 +68,35 @@ interface Problem {
   readonly code?: RedisSetupErrorCode;
 }
 
-async function inspect(link: CommandLink, durability: Durability): Promise<readonly Problem[]> {
+async function inspect({
+  link,
+  durability,
+}: Pick<HealthDeps, "link" | "durability">): Promise<readonly Problem[]> {
+  // A node that cannot be asked is none of these questions: what it does not serve is said by its shards.
+  return link.call(async (redis) => {
+    if (!(redis instanceof Cluster)) return inspectOne(redis, durability);
+    const found = await Promise.all(
+      mastersOf(redis).map((node) => inspectNode(node, durability).catch(notAsked)),
+    );
+    return found.flat();
+  });
+}
+
+function notAsked(): readonly Problem[] {
+  return [];
+}
+
+/** A problem of one node of a Cluster says which. */
+async function inspectNode(node: Redis, durability: Durability): Promise<readonly Problem[]> {
+  const problems = await inspectOne(node, durability);
+  const { host, port } = node.options;
+  return problems.map((problem) => ({ ...problem, sentence: `Node ${host}:${port}: ${problem.sentence}` }));
+}
+
+async function inspectOne(redis: Redis, durability: Durability): Promise<readonly Problem[]> {
   const [info, appendfsync] = await Promise.all([
-    link.call((redis) => redis.info()).then(parseInfo),
-    link.call((redis) => redis.config("GET", "appendfsync")).then(parseConfigValue, notPermitted),
+    redis.info().then(parseInfo),
+    redis.config("GET", "appendfsync").then(parseConfigValue, notPermitted),
   ]);
   return [
     ...evictionProblems(info),

@@ -8,7 +8,7 @@ import type {
   WakeUpConsumer,
   WakeUps,
 } from "@perdure/tasks";
-import type { Redis } from "ioredis";
+import type { RedisClient } from "./connections.ts";
 import { createBullmqWakeUpConsumer } from "./bullmq-wake-up-consumer.ts";
 import { createBullmqWakeUps } from "./bullmq-wake-ups.ts";
 import { createCommandLink } from "./command-link.ts";
@@ -16,6 +16,8 @@ import { createCommandConnection, createConsumerConnection, createHintConnection
 import { createKeys } from "./keys.ts";
 import { pinLayout } from "./layout.ts";
 import { createRedisDueTasks } from "./redis-due-tasks.ts";
+import { createQueueLook } from "./redis-queue-state.ts";
+import type { QueueState } from "./redis-queue-state.ts";
 import { assertKeepsTasks, createRedisHealth } from "./redis-health.ts";
 import type { Durability } from "./redis-health.ts";
 import { createRedisHintSource } from "./redis-hint-source.ts";
@@ -24,11 +26,14 @@ import { createRedisRateLimits } from "./redis-rate-limits.ts";
 import { createRedisTaskLeases } from "./redis-task-leases.ts";
 import { createRedisTaskStore } from "./redis-task-store.ts";
 import { loadScripts } from "./scripts.ts";
+import type { Scripts } from "./scripts.ts";
+import { timed } from "./timed.ts";
+import type { OnCommand } from "./timed.ts";
 import { within } from "./within.ts";
 
 /** Where the tasks live and how long things last. Times are in milliseconds. */
 export interface RedisTasksOptions {
-  /** `redis://` or `rediss://`, with user, password and database where there are any. */
+  /** `redis://`, `redis+sentinel://` or `redis+cluster://`, with `rediss` for TLS: see the README. */
   readonly redisUrl: string;
   /** How long a claim holds without a heartbeat. */
   readonly leaseMs: number;
@@ -57,6 +62,8 @@ export interface RedisTasksOptions {
   readonly audit?: "on" | "off";
   /** Told of troubles with connections and of BullMQ's errors. Nothing is lost by them. */
   readonly onError?: (error: Error) => void;
+  /** Told of each command and how long it took. */
+  readonly onCommand?: OnCommand;
 }
 
 /** What a worker process may choose of its consumer. */
@@ -77,6 +84,8 @@ export interface RedisTasks {
   /** Has a connection of its own, with its own `start`. `stop` of the whole stops it too. */
   readonly hints: HintSource;
   readonly health: StoreHealth;
+  /** How much work there is, for an operator. Throws a `TaskStoreError` when Redis cannot be reached. */
+  readonly lookAtQueue: () => Promise<QueueState>;
   /** Gives a consumer with connections of its own; whoever asks for it stops it. */
   readonly createWakeUpConsumer: (options: WakeUpConsumerChoice) => WakeUpConsumer;
   /**
@@ -95,14 +104,17 @@ const HEALTH_MS = 1800;
 
 /** Builds the adapters. Nothing connects before `start`; before it every step throws `store_unavailable`. */
 export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
-  const { redisUrl, leaseMs, durability, commandTimeoutMs = 1500, onError = () => {} } = options;
+  const { redisUrl, leaseMs, durability, commandTimeoutMs = 1500, onError = () => {}, onCommand } = options;
   const keys = createKeys(options.shards ?? 1);
   const connectionOptions = { redisUrl, commandTimeoutMs, onError };
 
   const redis = createCommandConnection(connectionOptions);
   const link = createCommandLink(redis, commandTimeoutMs);
   const opening = createCommandLink(redis, CONNECT_MS);
-  const scripts = loadScripts(link, { isAudited: options.audit === "on" });
+  const loaded = loadScripts(link, { isAudited: options.audit === "on" });
+  const scripts: Scripts = {
+    run: (name, run) => timed(onCommand, name, () => loaded.run(name, run)),
+  };
   const policy = {
     leaseMs,
     rewakeMs: options.rewakeMs ?? 5000,
@@ -128,17 +140,24 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
     await quit(redis);
   };
 
+  const taskStore = createRedisTaskStore(store);
+
   return {
-    store: createRedisTaskStore(store),
+    store: { ...taskStore, read: (address) => timed(onCommand, "read", () => taskStore.read(address)) },
     leases: createRedisTaskLeases(store),
     due: createRedisDueTasks(store),
-    wakeUps,
+    wakeUps: { send: (wakeUp) => timed(onCommand, "send-wake-up", () => wakeUps.send(wakeUp)) },
+    lookAtQueue: createQueueLook(store),
     rates: createRedisRateLimits(store, {
       tenantRate: options.tenantRate ?? 0,
       principalRate: options.principalRate ?? 0,
     }),
     hints,
-    health: createRedisHealth(createCommandLink(redis, Math.min(commandTimeoutMs, HEALTH_MS)), durability),
+    health: createRedisHealth({
+      link: createCommandLink(redis, Math.min(commandTimeoutMs, HEALTH_MS)),
+      keys,
+      durability,
+    }),
 
     createWakeUpConsumer: (consumer) =>
       createBullmqWakeUpConsumer({
@@ -156,7 +175,7 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
       redis.connect().catch(() => {});
       try {
         await opening.call((connected) => connected.ping());
-        await assertKeepsTasks(link, durability);
+        await assertKeepsTasks({ link, durability });
         await pinLayout(scripts, keys);
         await wakeUps.start();
       } catch (error) {
@@ -169,7 +188,7 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
 }
 
 /** Lets what was sent be answered, then goes. */
-async function quit(redis: Redis): Promise<void> {
+async function quit(redis: RedisClient): Promise<void> {
   if (redis.status === "ready") await within(QUIT_MS, redis.quit()).catch(() => false);
   redis.disconnect();
 }

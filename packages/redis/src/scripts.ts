@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
-import type { Redis } from "ioredis";
+import type { RedisClient } from "./connections.ts";
 import type { CommandLink } from "./command-link.ts";
 
 /** The scripts of `lua/`, and what each unpacks from ARGV. The loader compares these with the scripts themselves. */
@@ -36,6 +36,7 @@ const ARGUMENTS = {
   expire: ["op", "from", "to", "error", "message", "retentionMs", "tombstoneMs"],
   "take-rate": ["tenantRate", "principalRate"],
   "pin-layout": ["version", "shards"],
+  "look-at-queue": [],
 } as const satisfies Record<string, readonly string[]>;
 
 /** The file name of a script, without `.lua`. */
@@ -125,7 +126,11 @@ function toArgument(value: ScriptValue): string {
 }
 
 /** A script that the server does not know has run nothing: sending its text then runs it once. */
-async function evaluate(redis: Redis, script: LoadedScript, args: (string | number)[]): Promise<unknown> {
+async function evaluate(
+  redis: RedisClient,
+  script: LoadedScript,
+  args: (string | number)[],
+): Promise<unknown> {
   const [keyCount = 0, ...values] = args;
   try {
     return await redis.evalsha(script.sha, keyCount, ...values);

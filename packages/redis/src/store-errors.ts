@@ -24,13 +24,15 @@ const TROUBLES: readonly Trouble[] = [
     message: "Redis does not serve now",
   },
   {
-    pattern: /Stream isn't writeable|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH/,
+    pattern:
+      /Stream isn't writeable|ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|startup nodes|Cluster isn't ready|Failed to refresh slots/,
     code: "store_unavailable",
     message: "Redis cannot be reached",
   },
   // The command was on its way when the connection went: it may have been carried out.
   {
-    pattern: /Connection is closed|max retries per request|aborted due to connection close|ECONNRESET|EPIPE/,
+    pattern:
+      /Connection is closed|max retries per request|aborted due to connection close|ECONNRESET|EPIPE|Cluster redirections|Cluster is ended/,
     code: "store_unknown_outcome",
     message: "The connection to Redis broke before its answer came",
   },

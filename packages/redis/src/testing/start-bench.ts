@@ -2,9 +2,9 @@ import { mintNonce, mintTaskId, tenantRefOf } from "@perdure/tasks";
 import type { DueTasks, NewTask, TaskAddress, TaskLeases, TaskRef, TaskStore } from "@perdure/tasks";
 import { startRedis } from "@perdure/testkit";
 import type { RunningRedis, StartRedisOptions } from "@perdure/testkit";
-import type { Redis } from "ioredis";
 import { createCommandLink } from "../command-link.ts";
 import { createCommandConnection } from "../connections.ts";
+import type { RedisClient } from "../connections.ts";
 import { createKeys } from "../keys.ts";
 import { createRedisDueTasks } from "../redis-due-tasks.ts";
 import type { RedisStore, StorePolicy } from "../redis-store.ts";
@@ -15,7 +15,7 @@ import { loadScripts } from "../scripts.ts";
 /** A Redis of a test's own, the adapters of the record on it, and what lies in it. */
 export interface Bench extends AsyncDisposable {
   readonly server: RunningRedis;
-  readonly redis: Redis;
+  readonly redis: RedisClient;
   readonly base: RedisStore;
   /** The adapters with other times. */
   with(policy: Partial<StorePolicy>): Sides;
