@@ -42,6 +42,9 @@ const ARGUMENTS = {
 /** The file name of a script, without `.lua`. */
 export type ScriptName = keyof typeof ARGUMENTS;
 
+/** The names of all scripts. */
+export const SCRIPT_NAMES: readonly string[] = Object.keys(ARGUMENTS);
+
 /** A text as it is, or a number, which is rounded up to a whole one. */
 export type ScriptValue = string | number;
 
