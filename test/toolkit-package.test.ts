@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { promisify } from "node:util";
+import { startCluster } from "@perdure/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 
 /*
@@ -168,4 +169,43 @@ describe("a project outside of the repository", () => {
       });
     },
   );
+
+  test("is served through PERDURE_TOOLS to any client, with a dependency that has sources of its own", async () => {
+    const dependency = join(project, "node_modules/with-sources");
+    mkdirSync(join(dependency, "src"), { recursive: true });
+    const exports = { ".": { source: "./src/index.ts", default: "./index.js" } };
+    writeFileSync(
+      join(dependency, "package.json"),
+      JSON.stringify({ name: "with-sources", version: "1.0.0", type: "module", exports }),
+    );
+    writeFileSync(join(dependency, "index.js"), `export const words = () => "as built";`);
+    writeFileSync(join(dependency, "src/index.ts"), `export const words = (): string => "as written";`);
+    put(
+      "served.js",
+      `import { words } from "with-sources";
+       import { defineTool } from "@perdure/toolkit";
+       export { approve } from "./tools.js";
+       export const say = defineTool({ name: "say", description: "Says its words", run: words });`,
+    );
+
+    await using cluster = await startCluster({
+      replicas: 1,
+      workers: 1,
+      env: { PERDURE_TOOLS: join(project, "served.js") },
+    });
+    const client = await cluster.client();
+    expect((await client.post("tools/list", {})).result).toMatchObject({
+      tools: [{ name: "approve" }, { name: "say" }],
+    });
+    expect((await client.call("say", {})).content).toEqual([{ type: "text", text: "as built" }]);
+    const call = { name: "approve", arguments: { what: "cats" } };
+    const created = await client.post("tools/call", call, { headers: { "mcp-param-what": "cats" } });
+    const taskId = String(created.result?.["taskId"]);
+    const asking = await client.untilStatus(taskId, "input_required");
+    expect(asking.inputRequests).toMatchObject({ ok: { params: { message: "About cats" } } });
+    await client.update(taskId, { ok: { action: "accept", content: { approved: true } } });
+    expect((await client.untilStatus(taskId, "completed")).result?.structuredContent).toEqual({
+      approved: true,
+    });
+  });
 });

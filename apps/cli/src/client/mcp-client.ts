@@ -74,7 +74,7 @@ export function createMcpClient(address: ServerAddress): McpClient {
       return;
     }
     const body = await response.text();
-    if (!type.startsWith("application/json")) throw unreadable(response, body);
+    if (response.status === 401 || !type.startsWith("application/json")) throw unreadable(response, body);
     yield message.parse(JSON.parse(body));
   }
 
