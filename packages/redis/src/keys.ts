@@ -25,6 +25,8 @@ export interface ShardKeys {
   /** `{sNN}`, also the prefix of BullMQ's keys. */
   readonly tag: string;
   readonly due: string;
+  /** For operators: the keys of how many tasks are open, and of which are queued and running since when. */
+  readonly work: readonly [open: string, queued: string, running: string];
 }
 
 /** The {@link Keys} of a store with so many shards. The same tenant is always in the same one. */
@@ -34,7 +36,7 @@ export function createKeys(shardCount: number): Keys {
   }
   const shards = Array.from({ length: shardCount }, (_, index) => {
     const tag = `{s${String(index).padStart(2, "0")}}`;
-    return { tag, due: `${tag}:due` };
+    return { tag, due: `${tag}:due`, work: [`${tag}:open`, `${tag}:queued`, `${tag}:running`] as const };
   });
   const shardOf = (tenantRef: string): ShardKeys => {
     // A tenantRef is base64url of a hash already: its first 32 bits are as good as any.

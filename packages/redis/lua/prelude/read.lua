@@ -6,6 +6,8 @@
     record  {sNN}:t:<tenantRef>:<taskId>     hash, below
     counts  {sNN}:n:<tenantRef>              hash: how many of the tenant's tasks are open, queued, running
     waiting {sNN}:w:<tenantRef>              zset: ids of queued tasks that found all of the tenant's slots taken
+  Of the whole shard, for operators alone: no script decides by them
+    {sNN}:open, {sNN}:queued, {sNN}:running  a number; zsets of <tenantRef>:<taskId> by the time since when
 
   Fields of the record. Times are milliseconds since the epoch by Redis TIME; texts of clients are never decoded.
     once      tenant principal scopes method params tool capabilities prepared poll createdAt
