@@ -1,5 +1,5 @@
 import type { StateSeal } from "@perdure/protocol";
-import type { Log, Metrics } from "@perdure/runtime";
+import type { Log, Metrics, Tracing } from "@perdure/runtime";
 import type { HintSource, RateLimits, TaskService } from "@perdure/tasks";
 import type { Catalog } from "@perdure/toolkit/host";
 import type { OriginGuard } from "./identity/origin-guard.ts";
@@ -67,6 +67,7 @@ export interface ApiDeps {
   readonly seal: StateSeal;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly tracing: Tracing;
   readonly limits: ApiLimits;
   readonly clock: Clock;
 }

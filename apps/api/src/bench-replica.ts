@@ -1,5 +1,5 @@
 import { createStateSeal } from "@perdure/protocol";
-import { createLog, createMetrics } from "@perdure/runtime";
+import { NO_TRACING, createLog, createMetrics } from "@perdure/runtime";
 import type { Log } from "@perdure/runtime";
 import { createTaskService } from "@perdure/tasks";
 import type { HintSource, TaskStore, WakeUps } from "@perdure/tasks";
@@ -66,6 +66,7 @@ export async function startReplica(
     seal: createStateSeal({ keys: ["a secret that all replicas of the bench share"], now: Date.now }),
     log,
     metrics: createMetrics({ role: "api" }),
+    tracing: NO_TRACING,
     clock: SYSTEM_CLOCK,
     ...changes,
     limits: { ...BENCH_LIMITS, ...changes.limits },

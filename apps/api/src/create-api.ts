@@ -114,6 +114,7 @@ export function createApi(deps: ApiDeps): Api {
     clock,
     log,
     metrics,
+    tracing: deps.tracing,
     isStopping: () => isLeaving || http.isStopping,
   });
   const otherPaths = createOtherPaths({

@@ -3,6 +3,7 @@ import {
   createLog,
   createMetrics,
   createOpsServer,
+  openTracing,
   parseConfig,
   runMain,
   runProcess,
@@ -15,12 +16,15 @@ await runMain("perdure api", async () => {
   const config = parseConfig(process.env, { role: "api" });
   const log = createLog({ level: config.logLevel, role: "api" });
   const metrics = createMetrics({ role: "api" });
+  const tracing = await openTracing({ role: "api", log, env: process.env });
   const redis = createRedisTasks({
     ...config,
+    onCommand: (command, seconds) => metrics.redisCommandSeconds.observe({ command }, seconds),
     onError: (error) => log.warn({ err: error }, "Trouble with Redis"),
   });
+  metrics.watchQueue(redis.lookAtQueue);
   const catalog = await loadCatalog(config.tools, { baseDir: process.cwd() });
-  const replica = createReplica({ ...redis, config, catalog, log, metrics });
+  const replica = createReplica({ ...redis, config, catalog, log, metrics, tracing });
   const ops = createOpsServer({
     host: config.opsHost,
     port: config.opsPort,
@@ -29,7 +33,7 @@ await runMain("perdure api", async () => {
     ready: async () => [...replica.problems(), ...(await redis.health.check())],
     log,
   });
-  const services = [ops, redis, redis.hints, ...replica.services];
+  const services = [tracing, ops, redis, redis.hints, ...replica.services];
   await runProcess({
     name: "perdure api",
     log,

@@ -1,7 +1,7 @@
 import { VERSION } from "@perdure/runtime";
-import type { Config, Log, Metrics, Service } from "@perdure/runtime";
-import { createTaskService } from "@perdure/tasks";
-import type { HintSource, RateLimits, TaskStore, WakeUps } from "@perdure/tasks";
+import type { Config, Log, Metrics, Service, Tracing } from "@perdure/runtime";
+import { MOVES, createTaskService } from "@perdure/tasks";
+import type { HintSource, RateLimits, TaskService, TaskStore, WakeUps } from "@perdure/tasks";
 import type { Catalog } from "@perdure/toolkit/host";
 import { SYSTEM_CLOCK } from "./api-deps.ts";
 import { createApi } from "./create-api.ts";
@@ -20,6 +20,7 @@ export interface ReplicaParts {
   readonly catalog: Catalog;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly tracing: Tracing;
 }
 
 /** A replica as a process runs it. */
@@ -42,6 +43,7 @@ export function createReplica({
   catalog,
   log,
   metrics,
+  tracing,
 }: ReplicaParts): Replica {
   const { verifier, resourceMetadata } = identityOf(config, log);
   const { host, port, serverName: name, instructions } = config;
@@ -54,12 +56,15 @@ export function createReplica({
       instructions,
       ...(resourceMetadata && { resourceMetadata }),
     },
-    tasks: createTaskService({
-      store,
-      wakeUps,
-      onUnsentWakeUp: ({ ref }, error) =>
-        log.warn({ taskId: ref.taskId, err: error }, "A wake-up was not sent; the reconciler sends it"),
-    }),
+    tasks: countedTasks(
+      createTaskService({
+        store,
+        wakeUps,
+        onUnsentWakeUp: ({ ref }, error) =>
+          log.warn({ taskId: ref.taskId, err: error }, "A wake-up was not sent; the reconciler sends it"),
+      }),
+      metrics,
+    ),
     hints,
     rates,
     catalog,
@@ -68,6 +73,7 @@ export function createReplica({
     seal: sealOf(config, log),
     log,
     metrics,
+    tracing,
     limits: config,
     clock: SYSTEM_CLOCK,
   });
@@ -99,6 +105,28 @@ function counted(verifier: TokenVerifier, metrics: Metrics): TokenVerifier {
       const verdict = verifier.verify(authorization);
       metrics.tokenCache.inc({ result: verifier.stats().hits > hits ? "hit" : "miss" });
       return verdict;
+    },
+  };
+}
+
+/** Counts the moves that clients make; those of workers are counted there. */
+function countedTasks(tasks: TaskService, { taskTransitions }: Metrics): TaskService {
+  return {
+    ...tasks,
+    async create(task) {
+      const reply = await tasks.create(task);
+      if (reply.verdict === "created") taskTransitions.inc({ to: MOVES.create.to });
+      return reply;
+    },
+    async answer(address, answers) {
+      const reply = await tasks.answer(address, answers);
+      if (reply.verdict === "accepted" && reply.wakeUp) taskTransitions.inc({ to: MOVES.resume.to });
+      return reply;
+    },
+    async cancel(address, reason) {
+      const reply = await tasks.cancel(address, reason);
+      if (reply.verdict === "cancelled") taskTransitions.inc({ to: MOVES.cancel.to });
+      return reply;
     },
   };
 }

@@ -1,16 +1,18 @@
 import type { ClaimedTask, WakeUp } from "@perdure/tasks";
 import { runTool, type Catalog, type RunOutcome } from "@perdure/toolkit/host";
-import type { Log } from "@perdure/runtime";
+import type { Log, Tracing } from "@perdure/runtime";
 import { commitOutcome, type CommitDeps } from "./commit-outcome.ts";
 import { holdLease } from "./hold-lease.ts";
 import { createProgressWriter } from "./progress-writer.ts";
 import { createRunHost, type Leg } from "./run-host.ts";
+import { startRunSpan } from "./run-span.ts";
 import { parseStoredCall } from "./stored-call.ts";
 
 /** What tasks are advanced with. */
 export interface AdvanceDeps extends CommitDeps {
   readonly catalog: Catalog;
   readonly log: Log;
+  readonly tracing: Tracing;
   /** How long a lease lasts, as the store gives it. */
   readonly leaseMs: number;
   /** Monotonic, in milliseconds. */
@@ -41,7 +43,13 @@ async function advance(task: ClaimedTask, claimedAtMs: number, deps: AdvanceDeps
   const { leases, metrics, clock, shutdown } = deps;
   const { claim } = task;
   const heldSinceMs = clock();
-  const log = deps.log.child({ taskId: claim.ref.taskId, tool: task.tool, epoch: claim.epoch });
+  const span = startRunSpan(deps.tracing, task);
+  const log = deps.log.child({
+    taskId: claim.ref.taskId,
+    tool: task.tool,
+    epoch: claim.epoch,
+    ...span.ids,
+  });
   const lease = holdLease({ ...deps, claim, claimedAtMs, log });
   const progress = createProgressWriter({
     write: (message) => leases.progress(claim, message),
@@ -67,9 +75,12 @@ async function advance(task: ClaimedTask, claimedAtMs: number, deps: AdvanceDeps
   if (shutdown.aborted) onShutdown();
   log.info({ attempt: task.attempt }, "The task runs");
   try {
-    const ended = await run(leg, deps);
-    await commitOutcome(leg, broken === undefined ? ended : internalError(broken), deps);
+    const ended = await span.within(() => run(leg, deps));
+    const outcome = broken === undefined ? ended : internalError(broken);
+    span.ended(outcome);
+    await commitOutcome(leg, outcome, deps);
   } finally {
+    span.end();
     lease.end();
     progress.end();
     shutdown.removeEventListener("abort", onShutdown);

@@ -1,4 +1,5 @@
-import type { Log, Metrics, Service } from "@perdure/runtime";
+import { NO_TRACING } from "@perdure/runtime";
+import type { Log, Metrics, Service, Tracing } from "@perdure/runtime";
 import type { DueTasks, TaskLeases, WakeUp, WakeUpConsumer, WakeUps } from "@perdure/tasks";
 import type { Catalog } from "@perdure/toolkit/host";
 import { advanceTask } from "./advance-task.ts";
@@ -15,6 +16,8 @@ export interface WorkerDeps {
   readonly catalog: Catalog;
   readonly log: Log;
   readonly metrics: Metrics;
+  /** Off when absent. */
+  readonly tracing?: Tracing;
   /** As the store was made with: how long a lease lasts. */
   readonly leaseMs: number;
   /** Size limit of a stored result. */
@@ -47,10 +50,10 @@ const CHANCE_MS = 400;
  */
 export function createWorker(deps: WorkerDeps): Worker {
   const { consumer, log, drainMs } = deps;
-  const { clock = () => performance.now(), random = Math.random } = deps;
+  const { clock = () => performance.now(), random = Math.random, tracing = NO_TRACING } = deps;
   const shutdown = new AbortController();
   const reconciler = createReconcileLoop({ ...deps, random });
-  const advanceDeps = { ...deps, clock, shutdown: shutdown.signal };
+  const advanceDeps = { ...deps, clock, tracing, shutdown: shutdown.signal };
   const inHand = new Set<Promise<void>>();
   let stopped: Promise<void> | undefined;
   let isStarted = false;

@@ -3,6 +3,7 @@ import {
   createLog,
   createMetrics,
   createOpsServer,
+  openTracing,
   parseConfig,
   reportTrouble,
   runMain,
@@ -17,14 +18,13 @@ await runMain("perdure-worker", async () => {
   const log = createLog({ level: config.logLevel, role: "worker" });
   const metrics = createMetrics({ role: "worker" });
   const catalog = await loadCatalog(config.tools, { baseDir: process.cwd() });
+  const tracing = await openTracing({ role: "worker", log, env: process.env });
   const redis = createRedisTasks({
-    redisUrl: config.redisUrl,
-    leaseMs: config.leaseMs,
-    durability: config.durability,
-    shards: config.shards,
-    audit: config.audit,
+    ...config,
+    onCommand: (command, seconds) => metrics.redisCommandSeconds.observe({ command }, seconds),
     onError: reportTrouble(log, "Trouble with Redis or its queue"),
   });
+  metrics.watchQueue(redis.lookAtQueue);
   const worker = createWorker({
     leases: redis.leases,
     due: redis.due,
@@ -33,6 +33,7 @@ await runMain("perdure-worker", async () => {
     catalog,
     log,
     metrics,
+    tracing,
     leaseMs: config.leaseMs,
     maxResultBytes: config.maxResultBytes,
     drainMs: config.drainMs,
@@ -46,5 +47,10 @@ await runMain("perdure-worker", async () => {
     ready: async () => [...(await redis.health.check()), ...worker.problems()],
     log,
   });
-  await runProcess({ name: "perdure-worker", log, services: [ops, redis, worker], drainMs: config.drainMs });
+  await runProcess({
+    name: "perdure-worker",
+    log,
+    services: [tracing, ops, redis, worker],
+    drainMs: config.drainMs,
+  });
 });

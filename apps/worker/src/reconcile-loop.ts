@@ -61,6 +61,7 @@ export function createReconcileLoop(deps: ReconcileLoopDeps): ReconcileLoop {
       if (isFailing) log.info({}, "The reconciler works again");
       isFailing = false;
     } catch (error) {
+      metrics.reconcilerActions.inc({ action: "error" });
       if (!isFailing) log.error({ err: error }, "The reconciler cannot see what is due");
       isFailing = true;
     }

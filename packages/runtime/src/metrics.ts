@@ -1,4 +1,5 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
+import { createQueueGauges } from "./queue-gauges.ts";
 import type { Role } from "./variables.ts";
 
 /** The metrics of a process. A tenant, a principal and a task id are never labels. */
@@ -21,6 +22,9 @@ export function createMetrics({ role }: { readonly role: Role }) {
     /** The text that a scrape gets, and its content type. */
     contentType: registry.contentType,
     render: (): Promise<string> => registry.metrics(),
+
+    /** Fed at each scrape, once `watchQueue` was called. */
+    ...createQueueGauges(registers),
 
     /** `method`: a known JSON-RPC method, or `"other"`; `code`: the HTTP status. */
     httpRequests: new Counter({
@@ -50,7 +54,7 @@ export function createMetrics({ role }: { readonly role: Role }) {
     }),
     leaseTakeovers: new Counter({
       name: "perdure_lease_takeovers_total",
-      help: "Leases of silent workers that this worker's reconciler ended",
+      help: "Leases of silent workers that this process ended",
       registers,
     }),
     /** `reason`: why the claim was stale. */
@@ -89,10 +93,10 @@ export function createMetrics({ role }: { readonly role: Role }) {
       labelNames: ["result"] as const,
       registers,
     }),
-    /** `command`: the name of a script or a command. */
+    /** `command`: the name of a script, `read`, or `send-wake-up`. */
     redisCommandSeconds: new Histogram({
       name: "perdure_redis_command_duration_seconds",
-      help: "Time from sending a command to its reply",
+      help: "Time from asking Redis to its reply; a wait for the connection counts",
       labelNames: ["command"] as const,
       buckets: SECONDS,
       registers,

@@ -1,5 +1,6 @@
 import { digestOf, isJsonObject, wireErrors } from "@perdure/protocol";
 import type { JsonObject, JsonValue } from "@perdure/protocol";
+import type { TraceParent } from "@perdure/runtime";
 import type { TaskService, TaskSnapshot } from "@perdure/tasks";
 import { mintTaskId } from "@perdure/tasks";
 import { answersOf } from "../methods/task-methods.ts";
@@ -50,7 +51,7 @@ export function createTaskCalls(deps: TaskCallDeps): TaskCalls {
       owner: call.owner,
       scopes: call.identity.scopes,
       method: call.method,
-      params: keptParams(call.params, args),
+      params: keptParams(call.params, args, call.trace),
       tool: tool.name,
       capabilities: JSON.stringify(call.meta.capabilities),
       ...(tool.prepare && { prepared: JSON.stringify(prepared) }),
@@ -149,8 +150,13 @@ function isOver(): Error {
   return wireErrors.invalidParams("The call that this requestState continues is over");
 }
 
-/** The request as it came, without what belongs to the rounds before the task. */
-function keptParams(params: JsonObject, args: JsonObject): string {
+/**
+ * The request as it came, without what belongs to the rounds before the task. Each hop of a trace puts itself in the place
+ * of the one before, so a worker's run goes under this replica's request (W3C Trace Context §3.4).
+ */
+function keptParams(params: JsonObject, args: JsonObject, trace: TraceParent | undefined): string {
   const { requestState: _state, inputResponses: _responses, ...kept } = params;
-  return JSON.stringify({ ...kept, arguments: args });
+  if (!trace || !isJsonObject(kept["_meta"])) return JSON.stringify({ ...kept, arguments: args });
+  const { traceparent: _parent, tracestate: _tracestate, ...meta } = kept["_meta"];
+  return JSON.stringify({ ...kept, _meta: { ...meta, ...trace }, arguments: args });
 }

@@ -8,8 +8,8 @@ import {
   parseRequestMeta,
   wireErrors,
 } from "@perdure/protocol";
-import type { ClientMessage, HeaderReader } from "@perdure/protocol";
-import type { Log, Metrics } from "@perdure/runtime";
+import type { ClientMessage, HeaderReader, RequestMeta } from "@perdure/protocol";
+import type { Log, Metrics, Tracing } from "@perdure/runtime";
 import type { RateLimits } from "@perdure/tasks";
 import type { Clock } from "../api-deps.ts";
 import { hasScopes } from "../identity/identity.ts";
@@ -24,6 +24,8 @@ import { assertAcceptable, createReply } from "./reply.ts";
 import type { Reply } from "./reply.ts";
 import { createRequestIds, createRequestRecord } from "./request-record.ts";
 import type { RequestRecord } from "./request-record.ts";
+import { startRequestSpan } from "./request-span.ts";
+import type { RequestSpan } from "./request-span.ts";
 import { refusalOf, wireErrorOf } from "./wire-failure.ts";
 
 /** What the endpoint stands on. */
@@ -36,6 +38,7 @@ export interface EndpointDeps {
   readonly clock: Clock;
   readonly log: Log;
   readonly metrics: Metrics;
+  readonly tracing: Tracing;
   readonly isStopping: () => boolean;
 }
 
@@ -105,11 +108,28 @@ interface Asked {
   readonly identity: Identity;
 }
 
-async function answer(deps: EndpointDeps, exchange: Exchange, { message, identity }: Asked): Promise<void> {
+async function answer(deps: EndpointDeps, exchange: Exchange, asked: Asked): Promise<void> {
+  const { id, params, method: name } = asked.message;
+  const meta = parseRequestMeta(params);
+  const method = deps.methods.has(name) ? name : "other";
+  const span = startRequestSpan(deps.tracing, { method, id, meta }, wireErrorOf);
+  exchange.record.note(span.ids);
+  return span.run(() => checkAndServe(deps, exchange, { ...asked, meta, span }));
+}
+
+interface Traced extends Asked {
+  readonly meta: RequestMeta;
+  readonly span: RequestSpan;
+}
+
+async function checkAndServe(
+  deps: EndpointDeps,
+  exchange: Exchange,
+  { message, identity, meta, span }: Traced,
+): Promise<void> {
   const { request, reply, record } = exchange;
   const { id, method: name } = message;
   const readHeader: HeaderReader = (header) => request.headersDistinct[header] ?? [];
-  const meta = parseRequestMeta(message.params);
   checkVersion(readHeader, meta);
   checkRoutingHeaders(readHeader, name, message.params);
   const params = message.params ?? {};
@@ -140,7 +160,11 @@ async function answer(deps: EndpointDeps, exchange: Exchange, { message, identit
     mayStream: reply.mayStream,
     notify: reply.notify,
     openStream: reply.openStream,
-    note: record.note,
+    trace: span.trace,
+    note(fields) {
+      record.note(fields);
+      span.note(fields);
+    },
   });
   if (result !== undefined) reply.sendResult(id, result);
 }

@@ -1,4 +1,5 @@
 import type { HeaderReader, JsonObject, RequestId, RequestMeta } from "@perdure/protocol";
+import type { TraceParent } from "@perdure/runtime";
 import type { Owner } from "@perdure/tasks";
 import type { Identity } from "../identity/identity.ts";
 import type { SseEvents, SseStream } from "../streams/sse-stream.ts";
@@ -21,6 +22,8 @@ export interface Call {
   readonly openStream: (events?: Partial<SseEvents>) => SseStream;
   /** The client's own name for this call; the same again is answered with what the first one made. */
   readonly idempotencyKey: string | undefined;
+  /** What a task made by this call continues from; none when this process makes no traces. */
+  readonly trace: TraceParent | undefined;
   /** Adds to the request's log line: ids, never arguments. */
   readonly note: (fields: Readonly<Record<string, string>>) => void;
 }
