@@ -125,6 +125,20 @@ describe("the description", () => {
     expect(lines).toContain("PERDURE_ISSUER=");
   });
 
+  test("Redis is one, behind Sentinels or a Cluster, and nothing else", () => {
+    const redisUrlOf = (PERDURE_REDIS_URL: string) => parseConfig({ PERDURE_REDIS_URL }).redisUrl;
+    for (const url of [
+      "rediss://app:secret@redis.internal:6380/2",
+      "redis+sentinel://:secret@one:26379,[::1]:26379,two/mymaster/0?sentinelPassword=secret",
+      "rediss+cluster://app:secret@one:7000,two",
+    ]) {
+      expect(redisUrlOf(url)).toBe(url);
+      expect(describeConfig(parseConfig({ PERDURE_REDIS_URL: url })).join()).not.toContain("secret");
+    }
+    for (const url of ["redis+sentinel://:secret@one", "redis+cluster://one/0", "redis+cluster://one:x"])
+      expect(() => redisUrlOf(url)).toThrow(/^PERDURE_REDIS_URL: the value (?!.*secret)/);
+  });
+
   test("secrets and passwords are masked", () => {
     const secret = "0123456789abcdef0123456789abcdef";
     const text = describeConfig(

@@ -43,6 +43,23 @@ export function url(schemes: readonly string[]): ValueParser<string> {
   });
 }
 
+const REDIS_HOSTS = String.raw`(\[[0-9a-fA-F:.]+\]|[^:@/?#,\s[\]]+)(:\d{1,5})?`;
+const REDIS_SEVERAL = new RegExp(
+  `^rediss?\\+(?:sentinel://([^@/?#]*@)?${REDIS_HOSTS}(,${REDIS_HOSTS})*/[^/?#]+(/\\d{1,5})?(\\?[^#]*)?|cluster://([^@/?#]*@)?${REDIS_HOSTS}(,${REDIS_HOSTS})*)$`,
+);
+
+/**
+ * One Redis (`redis://host:6379/0`), the master that Sentinels name (`redis+sentinel://host:26379,host:26379/master/0`) or
+ * a Cluster (`redis+cluster://host:7000,host:7001`); with `rediss` it is encrypted. Kept as it was written.
+ */
+export function redisUrl(): ValueParser<string> {
+  const one = url(["redis:", "rediss:"]);
+  return z.string().refine((value) => REDIS_SEVERAL.test(value) || one.safeParse(value).success, {
+    error:
+      "is not a URL of Redis: redis://host:6379, redis+sentinel://host:26379,host:26379/master or redis+cluster://host:6379,host:6379",
+  });
+}
+
 /** Items apart by commas; blanks around them do not count, empty ones neither. At least one. */
 export function list<Item>(item: ValueParser<Item>): ValueParser<readonly Item[]> {
   return z.string().transform((value, context) => {

@@ -1,5 +1,16 @@
 import { z } from "zod";
-import { hostName, integer, key, list, oneOf, origin, text, url, type ValueParser } from "./value-parsers.ts";
+import {
+  hostName,
+  integer,
+  key,
+  list,
+  oneOf,
+  origin,
+  redisUrl,
+  text,
+  url,
+  type ValueParser,
+} from "./value-parsers.ts";
 
 /** What a process does: a replica, a worker, or both and more (`perdure up`, the commands). */
 export type Role = "api" | "worker" | "cli";
@@ -76,16 +87,18 @@ const SHAPE = {
     default: ".perdure",
     roles: ["cli"],
   }),
-  redisUrl: set(url(["redis:", "rediss:"]), {
+  redisUrl: set(redisUrl(), {
     name: "PERDURE_REDIS_URL",
-    about: "Redis that holds the tasks; a password in it is masked wherever it is shown",
+    about:
+      "Redis that holds the tasks: `redis://`, `redis+sentinel://host,host/master/0` or `redis+cluster://host,host`, `rediss…` for TLS; a password in it is masked wherever it is shown",
     example: "redis://redis.internal:6379",
     default: "redis://127.0.0.1:6379",
     roles: ALL,
   }),
   shards: set(integer(1, 64), {
     name: "PERDURE_SHARDS",
-    about: "Shards of the key space, fixed at the first start: 1 on a single Redis",
+    about:
+      "Shards of the key space, fixed at the first start: 1 on a single Redis, a few for each node of a Cluster",
     example: "8",
     default: "1",
     roles: ALL,
