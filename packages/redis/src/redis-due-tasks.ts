@@ -41,10 +41,17 @@ export function createRedisDueTasks({ scripts, keys, policy }: RedisStore): DueT
       firstShard = (firstShard + 1) % keys.shards.length;
       const shards = [...keys.shards.slice(firstShard), ...keys.shards.slice(0, firstShard)];
       const refs: TaskRef[] = [];
+      const failures: unknown[] = [];
       for (const shard of shards) {
         if (refs.length >= limit) break;
-        refs.push(...(await takeFrom(shard, limit - refs.length)));
+        try {
+          refs.push(...(await takeFrom(shard, limit - refs.length)));
+        } catch (error) {
+          // One node of a Cluster may be gone: the others' tasks do not wait for it.
+          failures.push(error);
+        }
       }
+      if (failures.length === shards.length) throw failures[0];
       return refs;
     },
 
