@@ -9,3 +9,5 @@ export { RedisServerError } from "./redis-server-error.ts";
 export type { RedisServerErrorCode } from "./redis-server-error.ts";
 export { startRedisServer } from "./start-redis-server.ts";
 export type { Appendfsync, RedisServerOptions, RunningRedis } from "./start-redis-server.ts";
+export { startSentinel } from "./start-sentinel.ts";
+export type { RunningSentinel, SentinelOptions } from "./start-sentinel.ts";

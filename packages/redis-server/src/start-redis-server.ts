@@ -27,6 +27,8 @@ export interface RedisServerOptions {
   readonly appendfsync: Appendfsync;
   /** As Redis reads it: `"100mb"`. A full server refuses writes, it never evicts. Default: no limit. */
   readonly maxmemory?: string;
+  /** Further settings by name, each as in a line of `redis.conf`: `{ replicaof: "127.0.0.1 7000" }`. */
+  readonly settings?: Readonly<Record<string, string>>;
   /** Told in one line what was started. */
   readonly say?: (line: string) => void;
   /** How long it may take to load its data and answer. Default 30 s. */
@@ -118,11 +120,12 @@ async function startOnPort(options: RedisServerOptions, port: number): Promise<R
   };
 }
 
-function serverArgs({ appendfsync, maxmemory }: RedisServerOptions): readonly string[] {
+function serverArgs({ appendfsync, maxmemory, settings = {} }: RedisServerOptions): readonly string[] {
   const aof =
     appendfsync === "no-aof" ? ["--appendonly", "no"] : ["--appendonly", "yes", "--appendfsync", appendfsync];
   const memory = maxmemory === undefined ? [] : ["--maxmemory", maxmemory];
-  return ["--save", "", ...aof, ...memory, "--maxmemory-policy", "noeviction", "--daemonize", "no"];
+  const more = Object.entries(settings).flatMap(([name, value]) => [`--${name}`, ...value.split(" ")]);
+  return ["--save", "", ...aof, ...memory, "--maxmemory-policy", "noeviction", ...more, "--daemonize", "no"];
 }
 
 /** A start that is under way. `before` is what answered on the port until then. */

@@ -20,6 +20,8 @@ export interface ClusterOptions {
   readonly workers: number;
   /** For its Redis; ignored when `redisUrl` is given. */
   readonly redis?: StartRedisOptions;
+  /** A Redis of the test's own, or several, as `PERDURE_REDIS_URL` names it. The cluster does not stop it. */
+  readonly redisUrl?: string;
   /** Further `PERDURE_*` variables for every role. */
   readonly env?: Readonly<Record<string, string>>;
 }
@@ -48,7 +50,7 @@ export interface ClusterReplica extends RoleProcess {
 
 /** Replicas, workers and a Redis as real processes, with an issuer that the replicas trust. */
 export interface Cluster extends AsyncDisposable {
-  /** The one that runs now, or ran last. */
+  /** The one that runs now, or ran last. Throws when the cluster was given a `redisUrl`. */
   readonly redis: RunningRedis;
   /** Starts a killed Redis again, on the same port and data. */
   restartRedis(): Promise<RunningRedis>;
@@ -81,9 +83,13 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: "test", alg: "ES256" }] }),
   );
   const redisOptions = { dir: join(dir, "redis"), ...options.redis };
-  let redis = await startRedis(redisOptions);
+  let redis = options.redisUrl === undefined ? await startRedis(redisOptions) : undefined;
+  const ownRedis = (): RunningRedis => {
+    if (redis === undefined) throw new Error("This cluster has no Redis of its own");
+    return redis;
+  };
   const shared = {
-    PERDURE_REDIS_URL: redis.url,
+    PERDURE_REDIS_URL: redis?.url ?? options.redisUrl ?? "",
     PERDURE_DURABILITY: options.redis?.appendfsync === "always" ? "durable" : "ephemeral",
     PERDURE_ISSUER: ISSUER,
     PERDURE_AUDIENCE: AUDIENCE,
@@ -117,10 +123,10 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
 
   const cluster: Cluster = {
     get redis() {
-      return redis;
+      return ownRedis();
     },
     async restartRedis() {
-      redis = await startRedis({ ...redisOptions, port: redis.port });
+      redis = await startRedis({ ...redisOptions, port: ownRedis().port });
       return redis;
     },
     dir,
@@ -158,7 +164,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
     },
     async stop() {
       await Promise.all([...replicas, ...workers].map((role) => role.stop(5_000)));
-      await redis.stop();
+      await redis?.stop();
       await rm(dir, { recursive: true, force: true });
     },
     [Symbol.asyncDispose]: () => cluster.stop(),

@@ -1,5 +1,5 @@
 import { ensureRedisServer, parseRedisBinary, startRedisServer } from "@perdure/redis-server";
-import type { RedisServerOptions, RunningRedis } from "@perdure/redis-server";
+import type { RedisBinary, RedisServerOptions, RunningRedis } from "@perdure/redis-server";
 
 /** As for `startRedisServer`, all of it optional. */
 export type StartRedisOptions = Partial<Omit<RedisServerOptions, "binary">>;
@@ -9,11 +9,14 @@ export type StartRedisOptions = Partial<Omit<RedisServerOptions, "binary">>;
  * `await using redis = await startRedis()` stops it at the end of the block.
  */
 export async function startRedis(options: StartRedisOptions = {}): Promise<RunningRedis> {
+  return startRedisServer({ appendfsync: "no-aof", ...options, binary: await redisBinary() });
+}
+
+/** The server that tests run. */
+export async function redisBinary(): Promise<RedisBinary> {
   // The run's global setup has found the server already; a file that is run without it finds its own.
   const given = process.env["PERDURE_REDIS_BINARY"];
-  const binary =
-    given === undefined || given === ""
-      ? await ensureRedisServer({ say: (line) => console.error(line) })
-      : parseRedisBinary(given);
-  return startRedisServer({ appendfsync: "no-aof", ...options, binary });
+  return given === undefined || given === ""
+    ? ensureRedisServer({ say: (line) => console.error(line) })
+    : parseRedisBinary(given);
 }
