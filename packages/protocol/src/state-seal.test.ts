@@ -99,9 +99,9 @@ describe("the requestState seal", () => {
     expect(seal.seal({ secret: "hunter2" }, binding, 1000)).not.toBe(text);
   });
 
-  test("refuses to make a text that it would not open", () => {
+  test("refuses to make a text that it would not open, as answers of a client may be what is too large", () => {
     const refusal = refusalOf(() => seal.seal("x".repeat(MAX_STATE_LENGTH), binding, 1000));
-    expect(refusal).toMatchObject({ kind: "internal", rpcCode: -32603 });
+    expect(refusal).toMatchObject({ kind: "invalidParams", httpStatus: 200, rpcCode: -32602 });
     expect(seal.open(seal.seal("x".repeat(48_000), binding, 1000), binding).verdict).toBe("open");
   });
 

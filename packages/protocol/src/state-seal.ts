@@ -29,7 +29,7 @@ export type OpenedState =
 
 /** Seals and opens `requestState` (basic/patterns/mrtr §Server Requirements). */
 export interface StateSeal {
-  /** The value as an opaque text that is good for `ttlMs`. Throws `internal` when it would be over 64 KiB. */
+  /** The value as an opaque text that is good for `ttlMs`. Throws `invalidParams` when it would be over 64 KiB. */
   seal(payload: JsonValue, binding: StateBinding, ttlMs: number): string;
   /** Whatever the text is, a value comes back, never an exception. */
   open(text: string, binding: StateBinding): OpenedState;
@@ -87,7 +87,7 @@ export function createStateSeal({ keys, now }: StateSealOptions): StateSeal {
         cipher.getAuthTag(),
       ]).toString("base64url");
       if (text.length > MAX_STATE_LENGTH) {
-        throw wireErrors.internal(undefined, "The call has gathered more than a requestState can hold");
+        throw wireErrors.invalidParams("The call has gathered more than a requestState can hold");
       }
       return text;
     },

@@ -1,6 +1,11 @@
 import type { z } from "zod";
 
-/** One line about the first thing that is wrong: its path and what was expected. Values are not in it. */
+const MAX_LENGTH = 500;
+
+/**
+ * One line about the first thing that is wrong: its path and what was expected. Values are not in it; names are, as an
+ * unknown one is what is wrong, so the line has at most 500 characters.
+ */
 export function problemOf(error: z.core.$ZodError, root = ""): string {
   const [issue] = error.issues;
   if (!issue) return "invalid";
@@ -9,5 +14,6 @@ export function problemOf(error: z.core.$ZodError, root = ""): string {
       typeof key === "number" ? `${path}[${key}]` : path === "" ? String(key) : `${path}.${String(key)}`,
     root,
   );
-  return path === "" ? issue.message : `${path}: ${issue.message}`;
+  const line = path === "" ? issue.message : `${path}: ${issue.message}`;
+  return line.length <= MAX_LENGTH ? line : `${line.slice(0, MAX_LENGTH - 1).toWellFormed()}…`;
 }

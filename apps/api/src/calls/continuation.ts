@@ -26,7 +26,7 @@ export type Continuation =
 export interface Continuations {
   /** The stage to go on with: `prepare` with an empty journal when there is no state. Throws `invalidParams`. */
   open(call: Call, subject: JsonObject, requestState: string | undefined): Continuation;
-  /** Throws `internal` when there is more to keep than a state can hold. */
+  /** Throws `invalidParams` when there is more to keep than a state can hold. */
   seal(call: Call, subject: JsonObject, continuation: Continuation): string;
 }
 
