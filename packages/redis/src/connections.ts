@@ -98,7 +98,11 @@ function createToOne(
   return redis;
 }
 
-/** The Sentinels tell who is master at each connect, and of a change at once. One that became a replica is left. */
+/**
+ * The Sentinels tell who is master at each connect. They cut the connections to one that they make a replica, and it is
+ * left when it takes no writes. The library's own listening for a change is not used: when the change comes while it
+ * connects, it ends the connection for good.
+ */
 function throughSentinels(address: Extract<RedisAddress, { kind: "sentinel" }>): RedisOptions {
   const { hosts, master, database, login, sentinelLogin, isEncrypted } = address;
   return {
@@ -112,7 +116,6 @@ function throughSentinels(address: Extract<RedisAddress, { kind: "sentinel" }>):
     sentinelRetryStrategy: retryDelay,
     sentinelReconnectStrategy: retryDelay,
     sentinelCommandTimeout: 1000,
-    failoverDetector: true,
     reconnectOnError: (error) => error.message.startsWith("READONLY"),
   };
 }

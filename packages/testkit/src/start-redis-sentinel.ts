@@ -18,7 +18,7 @@ export interface RedisSentinel extends AsyncDisposable {
   masterPort(): Promise<number>;
   /** Waits until replicas have all that the master has. */
   replicated(): Promise<void>;
-  /** Starts a server that was killed again; the Sentinels make a replica of it. */
+  /** Starts a server that was killed again, as a replica of the master of now. */
   revive(server: RunningRedis): Promise<void>;
   /** Idempotent. */
   stop(): Promise<void>;
@@ -81,7 +81,9 @@ export async function startRedisSentinel(options: StartRedisOptions = {}): Promi
     },
     async revive(server) {
       const { port, dir } = server;
-      servers[servers.indexOf(server)] = await startRedis({ ...options, dir, port });
+      // The Sentinels would make a replica of it too, some ten seconds later.
+      const settings = { replicaof: `127.0.0.1 ${await sentinel.masterPort()}` };
+      servers[servers.indexOf(server)] = await startRedis({ ...options, dir, port, settings });
     },
     async stop() {
       for (const connection of connections) connection.disconnect();
