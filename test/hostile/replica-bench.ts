@@ -8,6 +8,8 @@ import type { Victims } from "./victims.ts";
 
 const VERSION = "2026-07-28";
 const META = "io.modelcontextprotocol";
+/** Node's heap breathes by tens of megabytes; what is kept of each request would be far more. */
+const MAX_GROWTH_MB = 128;
 
 /** A running replica with tasks of others, and an attacker that has a good token of its own. */
 export interface HostileBench extends AsyncDisposable {
@@ -20,8 +22,8 @@ export interface HostileBench extends AsyncDisposable {
   readonly raw: (options: RawOptions) => ReturnType<typeof exchange>;
   /** Sends one request with these changes and gives its one response. */
   send(request?: HostileRequest): Promise<RawResponse>;
-  /** The replica answers, is no fatter than before by more than `mbGrown`, and the victims' tasks are as they were. */
-  expectUnharmed(mbGrown?: number): Promise<void>;
+  /** What is not as it was: the replica answers, has grown by less than 128 MB, and the victims' tasks did not change. */
+  harm(): Promise<readonly string[]>;
 }
 
 /** How one request differs from a proper `tools/list`. */
@@ -70,10 +72,17 @@ export async function startHostileBench(options: Partial<ClusterOptions> = {}): 
       authorization,
       raw: (raw) => exchange(port, raw),
       send,
-      async expectUnharmed(mbGrown = 128) {
-        expect((await send()).status).toBe(200);
-        expect(await victims.view()).toEqual(before);
-        expect((await residentMb(cluster)) - rssBefore).toBeLessThan(mbGrown);
+      async harm() {
+        const { status } = await send();
+        const view = await victims.view();
+        const grownMb = (await residentMb(cluster)) - rssBefore;
+        return [
+          ...(status === 200 ? [] : [`a proper request gets ${status}`]),
+          ...view
+            .filter((task, at) => task !== before[at])
+            .map((task) => `a task of others changed: ${task}`),
+          ...(grownMb < MAX_GROWTH_MB ? [] : [`the replica has grown by ${grownMb} MB`]),
+        ];
       },
       [Symbol.asyncDispose]: () => cluster.stop(),
     };
