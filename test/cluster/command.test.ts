@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createWireClient, freePort, until } from "@perdure/testkit";
 import { decodeJwt } from "jose";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { PROBE_TOOLS } from "./probe.ts";
 
 /* The `perdure` command, as a person at a terminal has it: real processes, their output, their exit codes. */
@@ -16,6 +16,9 @@ import { PROBE_TOOLS } from "./probe.ts";
 const PERDURE = fileURLToPath(new URL("../../apps/cli/bin/perdure.js", import.meta.url));
 const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 const START_MS = 50_000;
+
+// Each command is a process or two, and each stack four of them.
+vi.setConfig({ testTimeout: 90_000 });
 
 const dataDir = mkdtempSync(join(tmpdir(), "perdure-command-"));
 afterAll(() => rmSync(dataDir, { recursive: true, force: true }));

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { type Cluster, type TaskStream, type WireClient, startCluster, until } from "@perdure/testkit";
 import { Redis } from "ioredis";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { startDeafLink } from "./deaf-link.ts";
 import { PROBE_TOOLS, type Probe, createProbe } from "./probe.ts";
 
@@ -9,6 +9,9 @@ import { PROBE_TOOLS, type Probe, createProbe } from "./probe.ts";
 
 const LISTENERS = 20;
 const BOUND_MS = 15_000;
+
+// One test waits for the bound itself.
+vi.setConfig({ testTimeout: 60_000 });
 
 let cluster: Cluster;
 let client: WireClient;

@@ -1,8 +1,11 @@
 import { type Cluster, type WireClient, type WireReply, startCluster, until } from "@perdure/testkit";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test, vi } from "vitest";
 import { PROBE_TOOLS, accept, createProbe } from "./probe.ts";
 
 /* Redis is killed in the middle of everything, and comes back on the same data (AOF, each write on disk before its reply). */
+
+// It outlives an outage and what comes after.
+vi.setConfig({ testTimeout: 60_000 });
 
 /** What a client may wait for an answer while Redis is gone. */
 const ANSWER_MS = 2000;
