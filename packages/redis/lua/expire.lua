@@ -17,12 +17,8 @@ end
 local reply = remembered(task, op)
 if reply then return reply end
 
-local at = task.removeAt or task.expiresAt
-if NOW < at then
-  evenWhenFull()
-  redis.call("ZADD", DUE, at, member)
-  return { "later" }
-end
+-- It stays due as it is: only `rouse` knows what comes first, the end of a lease or of the ttl.
+if NOW < (task.removeAt or task.expiresAt) then return { "later" } end
 
 if listed(from, task.status) then
   finish(task, to, "expired", retentionMs, { error = error, message = message })

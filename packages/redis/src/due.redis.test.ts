@@ -108,6 +108,12 @@ test("what was looked at too early goes back to its time", async () => {
   expect(await bench.bytesOf(ref)).toEqual(before);
 });
 
+test("a task that was extended between the look and its expiry is still looked at when its lease ends", async () => {
+  const { ref } = await reach("leased");
+  expect(await bench.with({}).due.expire(ref)).toEqual({ verdict: "later" });
+  expect(await bench.dueInMs(ref)).toEqual(about(CALM.leaseMs));
+});
+
 test("an entry whose record is gone is removed", async () => {
   const { ref } = await reach("queued");
   await bench.redis.del(bench.base.keys.record(ref));
