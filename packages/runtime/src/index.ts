@@ -16,6 +16,8 @@ export type { OpsServer, OpsServerDeps } from "./ops-server.ts";
 export { reportTrouble } from "./report-trouble.ts";
 export { runMain, runProcess } from "./run-process.ts";
 export type { RunProcessOptions, Service } from "./run-process.ts";
+export { onStopSignals } from "./stop-signals.ts";
+export type { StopSignalHandlers } from "./stop-signals.ts";
 export { VERSION } from "./version.ts";
 export { startRoleProcess } from "./role-process.ts";
 export type { RoleProcess, RoleProcessOptions } from "./role-process.ts";

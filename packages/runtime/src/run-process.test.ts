@@ -60,15 +60,29 @@ test.each(["SIGTERM", "SIGINT"] as const)(
   },
 );
 
-test("a second signal exits at once", async () => {
+test("the same signal again exits at once", async () => {
   const child = run(
     `await runProcess({ name: "w", log, services: [service("a", () => new Promise(() => {}))], drainMs: 60000 });`,
   );
   await child.saw("Started");
   child.signal("SIGTERM");
   await child.saw("stop a");
-  child.signal("SIGTERM");
+  const impatience = setInterval(() => child.signal("SIGTERM"), 50);
   expect(await child.ended).toBe(1);
+  clearInterval(impatience);
+  expect(child.stdout()).toContain("exiting at once");
+});
+
+test("a Ctrl-C that npm and a parent pass on is one wish to stop", async () => {
+  const child = run(
+    `await runProcess({ name: "w", log, services: [service("a", () => new Promise((done) => process.on("SIGTERM", () => setTimeout(done, 20))))], drainMs: 5000 });`,
+  );
+  await child.saw("Started");
+  child.signal("SIGINT");
+  await child.saw("stop a");
+  child.signal("SIGINT");
+  child.signal("SIGTERM");
+  expect(await child.ended).toBe(0);
 });
 
 test("a stop that never ends is cut off after the deadline", async () => {

@@ -1,4 +1,5 @@
 import type { Log } from "./log.ts";
+import { onStopSignals } from "./stop-signals.ts";
 
 /** What can be started and stopped. `stop` is idempotent, bounded, and may come before or during `start`. */
 export interface Service {
@@ -38,7 +39,7 @@ export async function runMain(name: string, main: () => Promise<void>): Promise<
 
 /**
  * Runs services until SIGTERM or SIGINT; then stops them and exits with 0, or with 1 when the stop took too long.
- * A second signal exits at once. Resolves when all have started; a failed start stops those that had, and exits with 1.
+ * The same signal again exits at once. Resolves when all have started; a failed start stops those that had, and exits with 1.
  *
  *     start a, b, c ──► running ──signal──► (delay) ──► stop c, b, a ──► exit
  *
@@ -67,18 +68,18 @@ export async function runProcess(options: RunProcessOptions): Promise<void> {
     process.exit(inTime ? 0 : 1);
   };
 
-  const onSignal = (signal: NodeJS.Signals): void => {
-    if (stopping) {
-      log.warn({ signal }, "A second signal: exiting at once");
+  onStopSignals({
+    onFirst(signal) {
+      if (stopping) return;
+      stopping = true;
+      log.info({ signal }, "Stopping");
+      void stopAndExit();
+    },
+    onAgain(signal) {
+      log.warn({ signal }, "The same signal again: exiting at once");
       process.exit(1);
-    }
-    stopping = true;
-    log.info({ signal }, "Stopping");
-    void stopAndExit();
-  };
-
-  process.on("SIGTERM", onSignal);
-  process.on("SIGINT", onSignal);
+    },
+  });
   process.on("unhandledRejection", (error) =>
     log.error({ err: error }, "A promise was rejected and nobody handled it"),
   );

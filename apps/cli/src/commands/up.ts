@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { parseConfig } from "@perdure/runtime";
+import { onStopSignals, parseConfig } from "@perdure/runtime";
 import { CliError } from "../cli-error.ts";
 import { type Stack, startStack } from "../stack/start-stack.ts";
 import { withoutClientVariables } from "./client-variables.ts";
@@ -58,8 +58,7 @@ async function greet(stack: Stack, dataDir: string, say: (line: string) => void)
 
 function firstSignal(): Promise<"signal"> {
   return new Promise((done) => {
-    process.once("SIGINT", () => done("signal"));
-    process.once("SIGTERM", () => done("signal"));
+    onStopSignals({ onFirst: () => done("signal"), onAgain: () => process.exit(1) });
   });
 }
 
