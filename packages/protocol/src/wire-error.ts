@@ -42,7 +42,7 @@ export const WIRE_ERRORS = {
   methodNotFound: { rpcCode: RPC.methodNotFound, httpStatus: 404 },
   missingCapability: { rpcCode: RPC.missingCapability, httpStatus: 400 },
   rateLimited: { rpcCode: RPC.internalError, httpStatus: 429 },
-  /** A handler's: bad arguments, an unknown tool, prompt, resource, task or cursor, a bad `requestState`. */
+  /** A handler's: malformed params, an unknown tool, prompt, resource, task or cursor, a bad `requestState`. */
   invalidParams: { rpcCode: RPC.invalidParams, httpStatus: 200 },
   internal: { rpcCode: RPC.internalError, httpStatus: 500 },
   unavailable: { rpcCode: RPC.internalError, httpStatus: 503 },

@@ -49,7 +49,7 @@ export type Endpoint = (request: IncomingMessage, response: ServerResponse) => P
  * The order of checks of one request (design §5):
  *
  *     1 method · Host, Origin · Authorization     2 content type, size, JSON, envelope     3 notification: 202
- *     4 _meta, version    5 routing and parameter headers    6 method known    7 capability, scope    8 handler
+ *     4 _meta, version    5 routing and parameter headers    6 method known    7 capability, scope, rate    8 handler
  *
  * What a check throws becomes the answer, in one place.
  */
