@@ -90,8 +90,8 @@ export function createHub(deps: HubDeps): Hub {
   let timer: NodeJS.Timeout | undefined;
   let endReconnect: (() => void) | undefined;
 
-  /** Up to a quarter early, so that tasks which came together are not looked at together. */
-  const nextLookMs = (): number => nowMs() + resyncMs * (0.75 + Math.random() * 0.25);
+  /** Up to a sixth early, so that tasks which came together are not looked at together. */
+  const nextLookMs = (): number => nowMs() + (resyncMs * (5 + Math.random())) / 6;
 
   function* watchedNow(): Iterable<Watched> {
     for (const tenant of tenants.values()) for (const group of tenant.tasks.values()) yield* group;
