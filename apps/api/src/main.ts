@@ -5,6 +5,7 @@ import {
   createOpsServer,
   openTracing,
   parseConfig,
+  reportTrouble,
   runMain,
   runProcess,
 } from "@perdure/runtime";
@@ -12,7 +13,7 @@ import { loadCatalog } from "@perdure/toolkit/host";
 import { createReplica } from "./replica.ts";
 
 /** A replica as a process: `npm run api`. */
-await runMain("perdure api", async () => {
+await runMain("perdure-api", async () => {
   const config = parseConfig(process.env, { role: "api" });
   const log = createLog({ level: config.logLevel, role: "api" });
   const metrics = createMetrics({ role: "api" });
@@ -20,7 +21,7 @@ await runMain("perdure api", async () => {
   const redis = createRedisTasks({
     ...config,
     onCommand: (command, seconds) => metrics.redisCommandSeconds.observe({ command }, seconds),
-    onError: (error) => log.warn({ err: error }, "Trouble with Redis"),
+    onError: reportTrouble(log, "Trouble with Redis"),
   });
   metrics.watchQueue(redis.lookAtQueue);
   const catalog = await loadCatalog(config.tools, { baseDir: process.cwd() });
@@ -35,7 +36,7 @@ await runMain("perdure api", async () => {
   });
   const services = [tracing, ops, redis, redis.hints, ...replica.services];
   await runProcess({
-    name: "perdure api",
+    name: "perdure-api",
     log,
     services,
     drainMs: config.drainMs,
