@@ -1,3 +1,4 @@
+import { urlHost } from "@perdure/runtime";
 import type { ApiDeps } from "./api-deps.ts";
 import { createCallScopes } from "./calls/call-scope.ts";
 import { createContinuations } from "./calls/continuation.ts";
@@ -134,9 +135,7 @@ export function createApi(deps: ApiDeps): Api {
     async start() {
       hub.start();
       const { port } = await http.start();
-      const host =
-        server.host.includes(":") && !server.host.startsWith("[") ? `[${server.host}]` : server.host;
-      return { url: `http://${host}:${port}${MCP_PATH}` };
+      return { url: `http://${urlHost(server.host)}:${port}${MCP_PATH}` };
     },
     leave() {
       isLeaving = true;

@@ -1,3 +1,4 @@
+import { urlHost } from "@perdure/runtime";
 import type { Config, Log } from "@perdure/runtime";
 import type { ServerOptions } from "./api-deps.ts";
 import { assertLoopback } from "./identity/loopback.ts";
@@ -29,8 +30,7 @@ export function identityOf(config: Config, log: Log): ReplicaIdentity {
   }
   if (issuer === undefined || jwks === undefined)
     throw new Error("Tokens cannot be checked without an issuer and a key set");
-  const host = config.host.includes(":") ? `[${config.host}]` : config.host;
-  const resource = config.publicUrl ?? `http://${host}:${config.port}/mcp`;
+  const resource = config.publicUrl ?? `http://${urlHost(config.host)}:${config.port}/mcp`;
   const options = { ...config, issuer, audience, jwks, cacheSize: config.tokenCacheSize };
   return {
     verifier: createTokenVerifier(

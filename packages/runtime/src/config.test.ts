@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ConfigError } from "./config-error.ts";
-import { isLoopback, parseConfig, type ParseOptions } from "./config.ts";
+import { parseConfig, type ParseOptions } from "./config.ts";
+import { isLoopback } from "./listen-host.ts";
 import { describeConfig } from "./describe-config.ts";
 import { VARIABLES } from "./variables.ts";
 

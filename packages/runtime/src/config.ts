@@ -1,4 +1,5 @@
 import { ConfigError } from "./config-error.ts";
+import { isLoopback } from "./listen-host.ts";
 import { nearestName } from "./nearest-name.ts";
 import {
   CONFIG_SCHEMA,
@@ -115,9 +116,4 @@ function assertConsistent(config: Config, role: Role | undefined): void {
       `"${config.keepAliveMs}" is longer than a stream lasts (PERDURE_LISTEN_MAX_AGE_MS=${config.listenMaxAgeMs})`,
     );
   }
-}
-
-/** True for an address that only this machine reaches: `localhost`, 127.0.0.0/8, `::1`. */
-export function isLoopback(host: string): boolean {
-  return host === "localhost" || host === "::1" || host === "[::1]" || /^127(\.\d{1,3}){3}$/.test(host);
 }

@@ -1,7 +1,8 @@
 export { VARIABLES } from "./variables.ts";
 export type { Config, ConfigField, Role, Variable } from "./variables.ts";
-export { isLoopback, parseConfig } from "./config.ts";
+export { parseConfig } from "./config.ts";
 export type { Environment, ParseOptions } from "./config.ts";
+export { bareHost, isLoopback, urlHost } from "./listen-host.ts";
 export { ConfigError } from "./config-error.ts";
 export { describeConfig, maskPasswords } from "./describe-config.ts";
 export { createLog } from "./log.ts";

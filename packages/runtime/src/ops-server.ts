@@ -1,4 +1,5 @@
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { bareHost, urlHost } from "./listen-host.ts";
 import type { Log } from "./log.ts";
 import type { Metrics } from "./metrics.ts";
 
@@ -71,14 +72,14 @@ export function createOpsServer({ host, port, metrics, live, ready, log }: OpsSe
     async start() {
       await new Promise<void>((resolve, reject) => {
         server.once("error", reject);
-        server.listen(port, host.replace(/^\[|\]$/g, ""), () => {
+        server.listen(port, bareHost(host), () => {
           server.off("error", reject);
           resolve();
         });
       });
       const address = server.address();
       const bound = typeof address === "object" && address ? address.port : port;
-      return { url: `http://${host.includes(":") && !host.startsWith("[") ? `[${host}]` : host}:${bound}` };
+      return { url: `http://${urlHost(host)}:${bound}` };
     },
     async stop() {
       if (!server.listening) return;

@@ -1,6 +1,7 @@
 import { createServer } from "node:http";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { bareHost } from "@perdure/runtime";
 
 /** An HTTP server that stops in an orderly way. */
 export interface HttpServer {
@@ -83,7 +84,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     async start() {
       const { promise, resolve, reject } = Promise.withResolvers<void>();
       server.once("error", reject);
-      server.listen(port, host.replaceAll(/^\[|\]$/g, ""), () => {
+      server.listen(port, bareHost(host), () => {
         server.off("error", reject);
         resolve();
       });

@@ -1,7 +1,7 @@
 import { open } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
+import { isLoopback } from "@perdure/runtime";
 import { IdentityError } from "./identity-error.ts";
-import { isLoopback } from "./loopback.ts";
 
 /** The largest key set that is read, in bytes. */
 const MAX_BYTES = 512 * 1024;

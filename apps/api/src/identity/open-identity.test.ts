@@ -1,6 +1,7 @@
+import { isLoopback } from "@perdure/runtime";
 import { describe, expect, test } from "vitest";
 import { hasScopes } from "./identity.ts";
-import { assertLoopback, isLoopback } from "./loopback.ts";
+import { assertLoopback } from "./loopback.ts";
 import { createOpenIdentity } from "./open-identity.ts";
 import type { Identity } from "./identity.ts";
 

@@ -1,5 +1,5 @@
+import { isLoopback } from "@perdure/runtime";
 import { IdentityError } from "./identity-error.ts";
-import { isLoopback } from "./loopback.ts";
 
 /** Which `Host` and `Origin` values are served. */
 export interface OriginGuardOptions {
