@@ -1,6 +1,4 @@
 import { mkdtemp, rm } from "node:fs/promises";
-import { createServer } from "node:net";
-import { once } from "node:events";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -20,13 +18,12 @@ const POLL_MS = 50;
 /** Brings up a stack of its own on free ports, runs `generate_report`, and prints one line for each of six requests. */
 export async function demo(out: NodeJS.WritableStream, say: (line: string) => void): Promise<void> {
   const dataDir = await mkdtemp(join(tmpdir(), "perdure-demo-"));
-  const [port, opsPort] = await freePorts();
   try {
     const stack = await startStack({
       dataDir,
       host: "127.0.0.1",
-      port,
-      opsPort,
+      port: 0,
+      opsPort: 0,
       issuerPort: 0,
       env: { PERDURE_LOG_LEVEL: "warn" },
       say,
@@ -74,19 +71,4 @@ async function waitFor(client: McpClient, get: ClientRequest, status: string): P
     await delay(POLL_MS);
   }
   throw new CliError(`The demo's task was not ${status} within ${DEADLINE_MS / 1000} s`);
-}
-
-/** A port for the replica, and the first of two neighbours for the ops ports. */
-async function freePorts(): Promise<readonly [number, number]> {
-  const servers = [createServer(), createServer()];
-  const ports: number[] = [];
-  for (const server of servers) {
-    server.listen(0, "127.0.0.1");
-    await once(server, "listening");
-    const address = server.address();
-    if (address && typeof address === "object") ports.push(address.port);
-  }
-  for (const server of servers) server.close();
-  const [port = 0, opsPort = 0] = ports;
-  return [port, opsPort];
 }

@@ -64,7 +64,13 @@ function firstSignal(): Promise<"signal"> {
 
 /** What the person set for themselves goes on to the roles; where they are and what they stand on is set by the stack. */
 function ownVariables(env: NodeJS.ProcessEnv): Record<string, string> {
-  const isOurs = new Set(["PERDURE_OPS_PORT", "PERDURE_REDIS_URL", "PERDURE_DATA"]);
+  const isOurs = new Set([
+    "PERDURE_PORT",
+    "PERDURE_HOST",
+    "PERDURE_OPS_PORT",
+    "PERDURE_REDIS_URL",
+    "PERDURE_DATA",
+  ]);
   const own: Record<string, string> = {};
   for (const [name, value] of Object.entries(env)) {
     if (name.startsWith("PERDURE_") && value && !isOurs.has(name)) own[name] = value;

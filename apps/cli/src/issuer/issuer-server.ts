@@ -1,5 +1,6 @@
 import { type IncomingMessage, type ServerResponse, createServer } from "node:http";
 import { once } from "node:events";
+import { bareHost, urlHost } from "@perdure/runtime";
 import { z } from "zod";
 import { parseDurationSeconds } from "../duration.ts";
 import type { DevIssuer } from "./dev-issuer.ts";
@@ -32,14 +33,16 @@ export async function startIssuerServer(
       send(response, 400, { error: "invalid_request", error_description: messageOf(error) });
     });
   });
-  server.listen(address.port, address.host);
+  server.listen(address.port, bareHost(address.host));
   await once(server, "listening");
   return {
-    url: `http://${address.host}:${address.port}`,
+    url: `http://${urlHost(address.host)}:${address.port}`,
     async stop() {
-      server.closeAllConnections();
+      if (!server.listening) return;
+      const closed = once(server, "close");
       server.close();
-      if (server.listening) await once(server, "close");
+      server.closeAllConnections();
+      await closed;
     },
   };
 }

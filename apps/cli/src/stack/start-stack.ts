@@ -2,8 +2,9 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type RunningRedis, ensureRedisServer, startRedisServer } from "@perdure/redis-server";
-import { type RoleProcess, startRoleProcess } from "@perdure/runtime";
+import { type RoleProcess, bareHost, startRoleProcess, urlHost } from "@perdure/runtime";
 import { dataSecret } from "./data-secret.ts";
+import { freePorts } from "./free-ports.ts";
 import { type DevIssuer, openDevIssuer } from "../issuer/dev-issuer.ts";
 import { type IssuerServer, startIssuerServer } from "../issuer/issuer-server.ts";
 
@@ -11,8 +12,9 @@ import { type IssuerServer, startIssuerServer } from "../issuer/issuer-server.ts
 export interface StackOptions {
   readonly dataDir: string;
   readonly host: string;
+  /** 0 for any free one. */
   readonly port: number;
-  /** The replica's; the worker has the next one. */
+  /** The replica's; the worker has the next one. 0 for any two free ones. */
   readonly opsPort: number;
   /** 0 for any free one. */
   readonly issuerPort: number;
@@ -52,10 +54,11 @@ export async function startStack(options: StackOptions): Promise<Stack> {
     const issuer = await openDevIssuer(options.dataDir);
     const issuerServer = await startIssuer(issuer, options);
     started.push(issuerServer);
+    const ports = await portsOf(options);
     const env = {
       PERDURE_REDIS_URL: redis?.url ?? options.redisUrl ?? "",
       PERDURE_HOST: options.host,
-      PERDURE_PORT: String(options.port),
+      PERDURE_PORT: String(ports.mcp),
       PERDURE_DATA: options.dataDir,
       PERDURE_ISSUER: issuer.issuer,
       PERDURE_AUDIENCE: issuer.audience,
@@ -63,8 +66,8 @@ export async function startStack(options: StackOptions): Promise<Stack> {
       PERDURE_SECRET: await dataSecret(options.dataDir),
       ...options.env,
     };
-    const roles = await startRoles(options, env, started);
-    const url = `http://${options.host}:${options.port}/mcp`;
+    const roles = await startRoles({ dataDir: options.dataDir, ports, env }, started);
+    const url = `http://${urlHost(options.host)}:${ports.mcp}/mcp`;
     await writeFile(join(options.dataDir, "server.json"), JSON.stringify({ url }));
     return { url, issuer, broken: firstToEnd(roles), stop };
   } catch (error) {
@@ -88,9 +91,30 @@ async function startIssuer(issuer: DevIssuer, { host, issuerPort }: StackOptions
   }
 }
 
+interface Ports {
+  readonly mcp: number;
+  readonly replicaOps: number;
+  readonly workerOps: number;
+}
+
+/** The ports to take: their number must be known before the roles start, because readiness is asked there. */
+async function portsOf({ host, port, opsPort }: StackOptions): Promise<Ports> {
+  const [mcp = 0, replicaOps = 0, workerOps = 0] = await freePorts(3, bareHost(host));
+  return {
+    mcp: port || mcp,
+    replicaOps: opsPort || replicaOps,
+    workerOps: opsPort ? opsPort + 1 : workerOps,
+  };
+}
+
+interface Roles {
+  readonly dataDir: string;
+  readonly ports: Ports;
+  readonly env: Readonly<Record<string, string>>;
+}
+
 async function startRoles(
-  options: StackOptions,
-  env: Readonly<Record<string, string>>,
+  { dataDir, ports, env }: Roles,
   started: { stop(): Promise<void> }[],
 ): Promise<readonly RoleProcess[]> {
   const start = async (name: "replica" | "worker", opsPort: number): Promise<RoleProcess> => {
@@ -98,15 +122,15 @@ async function startRoles(
       name,
       main: MAIN_OF[name],
       env: { ...env, PERDURE_OPS_PORT: String(opsPort) },
-      logFile: join(options.dataDir, "logs", `${name}.log`),
+      logFile: join(dataDir, "logs", `${name}.log`),
       opsPort,
     });
     started.push(role);
     return role;
   };
   const both = await Promise.allSettled([
-    start("replica", options.opsPort),
-    start("worker", options.opsPort + 1),
+    start("replica", ports.replicaOps),
+    start("worker", ports.workerOps),
   ]);
   return both.map((outcome) => {
     if (outcome.status === "rejected") throw outcome.reason;
