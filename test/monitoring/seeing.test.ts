@@ -174,7 +174,7 @@ test("after a worker's death the next run links to the run that it goes on from,
     const text = await scrape();
     return ours.filter((name) => !new RegExp(`^${name}(?:_count)?(?:\\{[^}]*\\})? (?!0$)`, "m").test(text));
   };
-  let left = ours;
+  let left: readonly string[] = ours;
   await until(async () => (left = await unmoved()).length === 0, {
     what: "every metric to move",
     timeoutMs: 15_000,

@@ -2,6 +2,7 @@ import { Command, InvalidArgumentError } from "commander";
 import { type CallOptions, type Screen, call, cancelTask, watch } from "./commands/call.ts";
 import { printConfig } from "./commands/config.ts";
 import type { ConnectOptions } from "./commands/connect.ts";
+import { type LoadCommandOptions, load } from "./commands/load.ts";
 import { demo } from "./commands/demo.ts";
 import { serveIssuer } from "./commands/issuer.ts";
 import { type TokenOptions, token } from "./commands/token.ts";
@@ -40,6 +41,22 @@ export function createProgram(screen: Screen): Command {
     .description("ask for a task to be cancelled")
     .argument("<taskId>")
     .action((taskId: string, options: ConnectOptions) => cancelTask(taskId, options, screen));
+  server(program.command("load"))
+    .description("make tasks at a stated rate, follow them to their end, and write a report")
+    .option("--rate <tasks>", "tasks a second, or max", "10")
+    .option("--duration <time>", "how long tasks are made: 30s, 5m", "30s")
+    .option("--mix <weights>", "of plain, stepped, input and sleep", "plain=4,stepped=2,input=1,sleep=1")
+    .option("--pollers <weight>", "how many of the tasks are polled, against --listeners", Number, 1)
+    .option("--listeners <weight>", "how many of the tasks are listened for", Number, 1)
+    .option("--open <tasks>", "tasks that may be open at a time", Number, 2000)
+    .option("--drain <time>", "how long tasks may take to end, after the last was made", "60s")
+    .option(
+      "--ops <urls>",
+      "ops ports of replicas and workers, for CPU and memory: http://127.0.0.1:9400,…",
+      "",
+    )
+    .option("--out <name>", "where the report goes, without .html", "load-report")
+    .action((options: LoadCommandOptions) => load(options, screen));
   program
     .command("config")
     .description("print the effective configuration, secrets masked")

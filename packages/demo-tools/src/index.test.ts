@@ -7,7 +7,7 @@ const accept = (content: Record<string, boolean | string>) => ({ action: "accept
 
 test("PERDURE_TOOLS=@perdure/demo-tools offers every fixture, the first of them callable by anyone", async () => {
   const catalog = await loadCatalog(["@perdure/demo-tools"], { baseDir: import.meta.dirname });
-  expect([catalog.tools.size, catalog.prompts.size]).toEqual([29, 5]);
+  expect([catalog.tools.size, catalog.prompts.size]).toEqual([33, 5]);
   expect([...catalog.resources.keys()]).toEqual(["test://static-binary", "test://static-text"]);
   expect([...catalog.resourceTemplates.keys()]).toEqual(["test://template/{id}/data"]);
   const [first] = catalog.tools.values();

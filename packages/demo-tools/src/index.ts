@@ -46,4 +46,5 @@ export {
   promptWithResource,
   simplePrompt,
 } from "./conformance/prompts.ts";
+export { loadInput, loadPlain, loadSleep, loadStepped } from "./load-tools.ts";
 export { staticBinary, staticText, templateData } from "./conformance/resources.ts";

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { z } from "zod";
-import { type McpClient, createMcpClient } from "../client/mcp-client.ts";
+import { type McpClient, type ServerAddress, createMcpClient } from "../client/mcp-client.ts";
 import { hasDevIssuer, openDevIssuer } from "../issuer/dev-issuer.ts";
 
 /** Options that every client command takes. */
@@ -20,10 +20,15 @@ const serverFile = z.looseObject({ url: z.url() });
  * The token is `--token` or PERDURE_TOKEN, else one of the folder's development issuer, for `--tenant` and `--principal`.
  */
 export async function connect(options: ConnectOptions, env: NodeJS.ProcessEnv): Promise<McpClient> {
+  return createMcpClient(await findServer(options, env));
+}
+
+/** Where {@link connect} connects to, and with which token. */
+export async function findServer(options: ConnectOptions, env: NodeJS.ProcessEnv): Promise<ServerAddress> {
   const dataDir = env["PERDURE_DATA"] || ".perdure";
   const url = options.url ?? env["PERDURE_URL"] ?? (await urlOf(dataDir, env));
   const token = options.token ?? env["PERDURE_TOKEN"] ?? (await devToken(dataDir, options));
-  return createMcpClient({ url, token });
+  return { url, token };
 }
 
 async function urlOf(dataDir: string, env: NodeJS.ProcessEnv): Promise<string> {
