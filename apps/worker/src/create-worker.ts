@@ -66,13 +66,12 @@ export function createWorker(deps: WorkerDeps): Worker {
   };
 
   const stop = async (): Promise<void> => {
-    const paused = consumer.pause().catch((error: unknown) => {
+    consumer.pause().catch((error: unknown) => {
       log.warn({ err: error }, "The queue could not be paused");
     });
     await within(Math.min(CHANCE_MS, drainMs), Promise.all(inHand));
     shutdown.abort();
-    await within(drainMs, Promise.all([paused, reconciler.stop()]));
-    await consumer.stop(drainMs);
+    await Promise.all([within(drainMs, reconciler.stop()), consumer.stop(drainMs)]);
   };
 
   return {
