@@ -1,8 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import { CliError } from "../cli-error.ts";
 import { type InputResponses, inputRequests } from "./answers.ts";
-import { type McpClient, ServerError } from "./mcp-client.ts";
+import { type McpClient, ServerError, ServerUnavailable } from "./mcp-client.ts";
 
 /** A task as `tasks/get` and `notifications/tasks` show it. */
 export const taskView = z.looseObject({
@@ -28,25 +27,42 @@ export interface Follower {
 }
 
 const RECONNECT_MS = 500;
+/** So long a server may be away in the middle: a replica that is replaced, a Redis that fails over. */
+const PATIENCE_MS = 60_000;
 
-/** Follows a task to its end over a stream, which is opened again whenever it is lost. Gives the terminal state. */
+/**
+ * Follows a task to its end over a stream, which is opened again whenever it is lost. Gives the terminal state. Throws
+ * {@link ServerUnavailable} when nobody serves at the beginning, or for a minute later on.
+ */
 export async function followTask(client: McpClient, taskId: string, follower: Follower): Promise<TaskView> {
-  const answered = new Set<string>();
+  const answers: Answers = { given: new Map(), sent: new Set() };
+  let isSeen = false;
+  /** Since when the server is away, in monotonic milliseconds. */
+  let awaySinceMs: number | undefined;
   for (;;) {
     const stream = new AbortController();
     try {
       for await (const task of states(client, taskId, stream.signal)) {
+        isSeen = true;
+        awaySinceMs = undefined;
         follower.onChange(task);
         if (["completed", "failed", "cancelled"].includes(task.status)) return task;
-        await answerOpen(client, task, { follower, answered });
+        await answerOpen(client, task, { follower, answers });
       }
     } catch (error) {
-      if (error instanceof CliError) throw error;
+      if (!isPassing(error, isSeen)) throw error;
+      awaySinceMs ??= performance.now();
+      if (performance.now() - awaySinceMs > PATIENCE_MS) throw error;
     } finally {
       stream.abort();
     }
     await delay(RECONNECT_MS);
   }
+}
+
+/** A connection that breaks in the middle of a body is a `TypeError` of `fetch`. */
+function isPassing(error: unknown, isSeen: boolean): boolean {
+  return error instanceof TypeError || (isSeen && error instanceof ServerUnavailable);
 }
 
 async function* states(client: McpClient, taskId: string, signal: AbortSignal): AsyncGenerator<TaskView> {
@@ -68,15 +84,27 @@ async function* states(client: McpClient, taskId: string, signal: AbortSignal): 
   }
 }
 
+/** By key. What was given is kept until it was sent, so that nobody is asked twice. */
+interface Answers {
+  readonly given: Map<string, unknown>;
+  readonly sent: Set<string>;
+}
+
 async function answerOpen(
   client: McpClient,
   task: TaskView,
-  { follower, answered }: { readonly follower: Follower; readonly answered: Set<string> },
+  { follower, answers }: { readonly follower: Follower; readonly answers: Answers },
 ): Promise<void> {
-  const open = Object.entries(task.inputRequests ?? {}).filter(([key]) => !answered.has(key));
+  const { given, sent } = answers;
+  const open = Object.entries(task.inputRequests ?? {}).filter(([key]) => !sent.has(key));
   if (open.length === 0) return;
-  const inputResponses = await follower.answer(Object.fromEntries(open));
+  const unasked = open.filter(([key]) => !given.has(key));
+  if (unasked.length > 0) {
+    const responses = await follower.answer(Object.fromEntries(unasked));
+    for (const [key, response] of Object.entries(responses)) given.set(key, response);
+  }
+  const inputResponses = Object.fromEntries(open.map(([key]) => [key, given.get(key)]));
   const { taskId } = task;
   await client.call({ method: "tasks/update", name: taskId, params: { taskId, inputResponses } });
-  for (const [key] of open) answered.add(key);
+  for (const [key] of open) sent.add(key);
 }

@@ -33,6 +33,9 @@ export class ServerError extends CliError {
   }
 }
 
+/** Nobody serves at the address for the moment: no connection, one that broke, or a proxy or replica that says so (HTTP 502 to 504). */
+export class ServerUnavailable extends CliError {}
+
 /** Where and as whom to call. */
 export interface ServerAddress {
   /** The MCP endpoint. */
@@ -74,6 +77,7 @@ export function createMcpClient(address: ServerAddress): McpClient {
       return;
     }
     const body = await response.text();
+    if (response.status >= 502 && response.status <= 504) throw unavailable(response, body);
     if (response.status === 401 || !type.startsWith("application/json")) throw unreadable(response, body);
     yield message.parse(JSON.parse(body));
   }
@@ -87,7 +91,7 @@ export function createMcpClient(address: ServerAddress): McpClient {
         if (received.result) return received.result;
         onNotification?.(received);
       }
-      throw new CliError(`The connection ended before the answer to ${request.method}`);
+      throw new ServerUnavailable(`The connection ended before the answer to ${request.method}`);
     },
   };
 }
@@ -117,9 +121,8 @@ async function post(address: ServerAddress, request: ClientRequest, id: number |
     return await fetch(address.url, { method: "POST", headers, body, signal });
   } catch (error) {
     if (request.signal?.aborted) throw error;
-    throw new CliError(`No server answers at ${address.url}: start one with "npm start", or give --url`, 1, {
-      cause: error,
-    });
+    const hint = 'start one with "npm start", or give --url';
+    throw new ServerUnavailable(`No server answers at ${address.url}: ${hint}`, 1, { cause: error });
   }
 }
 
@@ -127,6 +130,11 @@ async function post(address: ServerAddress, request: ClientRequest, id: number |
 export function headerText(value: string): string {
   const isPlain = /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !/^=\?base64\?.*\?=$/.test(value);
   return isPlain ? value : `=?base64?${Buffer.from(value, "utf8").toString("base64")}?=`;
+}
+
+function unavailable(response: Response, body: string): ServerUnavailable {
+  const said = /"message":"([^"]*)"/.exec(body)?.[1];
+  return new ServerUnavailable(`The server answered HTTP ${response.status}${said ? `: ${said}` : ""}`);
 }
 
 function unreadable(response: Response, body: string): CliError {
