@@ -27,22 +27,20 @@ local SHARD, TENANT_REF, TASK_ID = string.match(RECORD or "", "^(.-):t:(.-):(.*)
 local TIME = redis.call("TIME")
 local NOW = TIME[1] * 1000 + math.floor(TIME[2] / 1000)
 
-local TEXTS = { "status", "principal", "expired", "claim", "asking", "endedBy", "ops" }
-local NUMBERS = {
-  "ver", "createdAt", "updatedAt", "ttl", "epoch", "leaseEnd", "wake", "queuedAt", "wakeAt", "crashes", "removeAt",
-}
-
--- The small fields of the record by name, nil where there is none; and `expiresAt`.
+-- The small fields of the record by name, nil where there is none; and `expiresAt`. Written out, for every script pays for it.
 local function loadTask()
-  local task = {}
-  for i, text in ipairs(redis.call("HMGET", RECORD, unpack(TEXTS))) do
-    task[TEXTS[i]] = text or nil
-  end
-  for i, text in ipairs(redis.call("HMGET", RECORD, unpack(NUMBERS))) do
-    task[NUMBERS[i]] = tonumber(text or nil)
-  end
-  task.expiresAt = task.createdAt and task.createdAt + task.ttl
-  return task
+  local v = redis.call(
+    "HMGET", RECORD, "status", "principal", "expired", "claim", "asking", "endedBy", "ops", "ver", "createdAt",
+    "updatedAt", "ttl", "epoch", "leaseEnd", "wake", "queuedAt", "wakeAt", "crashes", "removeAt"
+  )
+  local function number(i) return v[i] and tonumber(v[i]) or nil end
+  local createdAt, ttl = number(9), number(11)
+  return {
+    status = v[1] or nil, principal = v[2] or nil, expired = v[3] or nil, claim = v[4] or nil, asking = v[5] or nil,
+    endedBy = v[6] or nil, ops = v[7] or nil, ver = number(8), createdAt = createdAt, updatedAt = number(10), ttl = ttl,
+    epoch = number(12), leaseEnd = number(13), wake = number(14), queuedAt = number(15), wakeAt = number(16),
+    crashes = number(17), removeAt = number(18), expiresAt = createdAt and createdAt + ttl,
+  }
 end
 
 -- True when `status` is in `from`, a comma list out of the table of moves.
