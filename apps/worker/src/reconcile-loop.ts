@@ -20,13 +20,13 @@ export interface ReconcileLoop {
 
 const LIMIT = 100;
 /** Never slower than this: with it a killed worker's task runs elsewhere within its lease + 1 s. */
-const IDLE_MS = 700;
+const IDLE_MS = 800;
 const BUSY_MS = 300;
 const MORE_MS = 20;
 const AFTER_ERROR_MS = 1000;
 
 /**
- * Passes with a jittered pause: at rest one command each 0.5 to 0.9 s, sooner while there is work, at once while there is
+ * Passes with a jittered pause: at rest one command each 0.7 to 0.9 s, sooner while there is work, at once while there is
  * more than a pass may take. An error is logged once per outage, and never ends the loop.
  */
 export function createReconcileLoop(deps: ReconcileLoopDeps): ReconcileLoop {
@@ -70,7 +70,7 @@ export function createReconcileLoop(deps: ReconcileLoopDeps): ReconcileLoop {
 
   const schedule = (pauseMs: number): void => {
     if (isOver) return;
-    timer = setTimeout(() => void (pass = runPass()), pauseMs * (0.75 + random() / 2));
+    timer = setTimeout(() => void (pass = runPass()), pauseMs * (0.9 + random() / 5));
   };
 
   return {

@@ -5,7 +5,7 @@
 
   KEYS   due
   ARGV   limit, holdMs
-  Reply  taken, {<tenantRef>:<taskId>, ...}
+  Reply  taken, {<tenantRef>:<taskId>, ...}, now
 ]]
 local limit, holdMs = unpack(ARGV, 1, 2)
 
@@ -14,4 +14,4 @@ if #members > 0 then evenWhenFull() end
 for _, member in ipairs(members) do
   redis.call("ZADD", DUE, "XX", NOW + holdMs, member)
 end
-return { "taken", members }
+return { "taken", members, NOW }

@@ -21,6 +21,8 @@ export interface WakeUpConsumerOptions {
 
 /** How long the first connection may take. */
 const START_MS = 10_000;
+/** How long an idle worker waits for a job before it looks for one: a new job ends the wait at once. */
+const IDLE_SECONDS = 20;
 /** How long BullMQ may take to close once nothing is in hand. */
 const CLOSE_MS = 1000;
 
@@ -71,6 +73,7 @@ export function createBullmqWakeUpConsumer(options: WakeUpConsumerOptions): Wake
       lockDuration: leaseMs,
       stalledInterval: Math.ceil(leaseMs / 2),
       maxStalledCount: 1_000_000,
+      drainDelay: IDLE_SECONDS,
       runRetryDelay: 1000,
     });
     worker.on("error", onError);

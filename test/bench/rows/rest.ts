@@ -24,7 +24,7 @@ export const rest: Bench = {
     },
   ],
   async open({ isQuick }) {
-    const windowMs = isQuick ? 10_000 : 30_000;
+    const windowMs = isQuick ? 20_000 : 40_000;
     const server = await startRedis();
     const redis = new Redis(server.url);
     const ports = await openPorts(server.url);
