@@ -17,6 +17,8 @@ export interface ComposeCluster extends AsyncDisposable {
   /** The MCP endpoint behind the balancer. */
   readonly url: string;
   client(identity?: { readonly tenant?: string; readonly principal?: string }): Promise<WireClient>;
+  /** A token of the cluster's development issuer, good for an hour. */
+  token(identity?: { readonly tenant?: string; readonly principal?: string }): Promise<string>;
   /** Names of the service's running containers. */
   containers(service: ComposeService): Promise<readonly string[]>;
   docker(...args: readonly string[]): Promise<string>;
@@ -71,17 +73,19 @@ export async function startComposeCluster(): Promise<ComposeCluster> {
     ]);
     return (await docker("ps", ...labels, "--format", "{{.Names}}")).split("\n").filter(Boolean).toSorted();
   };
+  const token: ComposeCluster["token"] = async ({ tenant = "acme", principal = "alice" } = {}) => {
+    const response = await fetch(`http://127.0.0.1:${issuerPort}/token`, {
+      method: "POST",
+      body: JSON.stringify({ tenant, principal, expires: "1h" }),
+    });
+    return tokenAnswer.parse(await response.json()).access_token;
+  };
   return {
     url,
     docker,
     containers,
-    async client({ tenant = "acme", principal = "alice" } = {}) {
-      const response = await fetch(`http://127.0.0.1:${issuerPort}/token`, {
-        method: "POST",
-        body: JSON.stringify({ tenant, principal, expires: "1h" }),
-      });
-      return createWireClient({ url, token: tokenAnswer.parse(await response.json()).access_token });
-    },
+    token,
+    client: async (identity) => createWireClient({ url, token: await token(identity) }),
     async scale(counts) {
       const scales = Object.entries(counts).flatMap(([service, count]) => ["--scale", `${service}=${count}`]);
       await compose("up", "-d", "--wait", "--no-recreate", ...scales);
