@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 
 const TASK_ID = /^[A-Za-z0-9_-]{24}$/;
 
@@ -19,5 +19,5 @@ export function mintNonce(): string {
 
 /** The fixed-length stand-in for a tenant in keys, channels, jobs and logs: 22 characters of SHA-256. */
 export function tenantRefOf(tenant: string): string {
-  return createHash("sha256").update(tenant, "utf8").digest("base64url").slice(0, 22);
+  return hash("sha256", tenant, "base64url").slice(0, 22);
 }

@@ -156,8 +156,12 @@ async function checkAndServe(
     identity,
     owner,
     idempotencyKey: idempotencyKeyOf(readHeader, params),
-    clientGone: reply.clientGone,
-    mayStream: reply.mayStream,
+    get clientGone() {
+      return reply.clientGone;
+    },
+    get mayStream() {
+      return reply.mayStream;
+    },
     notify: reply.notify,
     openStream: reply.openStream,
     trace: span.trace,

@@ -8,6 +8,7 @@ export class RequestAborted extends Error {
 }
 
 const JSON_TYPE = /^application\/json\s*(?:;\s*charset\s*=\s*"?utf-?8"?\s*)?;?\s*$/i;
+const UTF_8 = new TextDecoder("utf-8", { fatal: true });
 /** A body that is too large is read to its end, and thrown away, up to this many times the limit: so the client hears why. */
 const DISCARD_FACTOR = 4;
 
@@ -27,7 +28,7 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   if (declared > maxBytes * DISCARD_FACTOR) throw wireErrors.payloadTooLarge(maxBytes);
   const chunks = await collect(request, maxBytes);
   try {
-    return new TextDecoder("utf-8", { fatal: true }).decode(chunks);
+    return UTF_8.decode(chunks);
   } catch {
     throw wireErrors.parseError("Parse error: the body is not UTF-8");
   }
@@ -47,7 +48,7 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   });
   request.once("end", () => {
     if (size > maxBytes) reject(wireErrors.payloadTooLarge(maxBytes));
-    else resolve(Buffer.concat(chunks));
+    else resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
   });
   const onGone = (cause?: unknown): void => {
     if (!request.complete) reject(new RequestAborted("The client went away", { cause }));

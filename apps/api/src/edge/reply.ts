@@ -9,8 +9,10 @@ import type { SseEvents, SseStream } from "../streams/sse-stream.ts";
  * something is to be said before the end, and the client accepts one (MCP Streamable HTTP §Receiving Messages).
  */
 export interface Reply {
-  /** Aborted when the client went away before the end. */
+  /** Aborted when the client went away before the end. Made when it is first asked for: most answers need none. */
   readonly clientGone: AbortSignal;
+  /** True once the client went away before the end. */
+  readonly isGone: boolean;
   /** True when the client accepts an SSE stream. */
   readonly mayStream: boolean;
   /** The HTTP status that was sent; 0 before. */
@@ -42,11 +44,14 @@ export function createReply(
   response: ServerResponse,
   { nowMs, isStopping }: ReplyOptions,
 ): Reply {
-  const gone = new AbortController();
+  let gone: AbortController | undefined;
+  let isGone = false;
   let stream: SseStream | undefined;
   let isOver = false;
   response.once("close", () => {
-    if (!isOver) gone.abort();
+    if (isOver) return;
+    isGone = true;
+    gone?.abort();
   });
 
   const send = (status: number, body: string, headers: Readonly<Record<string, string>> = {}): void => {
@@ -54,20 +59,28 @@ export function createReply(
     isOver = true;
     if (stream) return stream.end(body);
     if (response.destroyed || response.headersSent) return;
-    const bytes = Buffer.from(body, "utf8");
     const close = isStopping() || (UNREAD_BODY.has(status) && !request.complete);
     response.writeHead(status, {
       ...headers,
       ...(body !== "" && { "content-type": "application/json" }),
-      ...(status !== 204 && { "content-length": bytes.length }),
+      ...(status !== 204 && { "content-length": Buffer.byteLength(body) }),
       ...(close && { connection: "close" }),
     });
-    response.end(bytes);
+    // A text goes out together with the headers, in one write.
+    response.end(body);
   };
 
   const reply: Reply = {
-    clientGone: gone.signal,
-    mayStream: accepts(request.headers.accept, "text/event-stream"),
+    get clientGone() {
+      gone ??= isGone ? aborted() : new AbortController();
+      return gone.signal;
+    },
+    get isGone() {
+      return isGone;
+    },
+    get mayStream() {
+      return accepts(request.headers.accept, "text/event-stream");
+    },
     get status() {
       return response.headersSent ? response.statusCode : 0;
     },
@@ -92,6 +105,12 @@ export function createReply(
     sendEmpty: (status) => send(status, ""),
   };
   return reply;
+}
+
+function aborted(): AbortController {
+  const controller = new AbortController();
+  controller.abort();
+  return controller;
 }
 
 /** Throws `notAcceptable` (406) when the client takes neither of the two forms of a response. A missing header takes all. */

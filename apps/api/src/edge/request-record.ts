@@ -49,7 +49,7 @@ export function createRequestRecord({ requestId, clock, log, metrics }: RequestR
     end(reply) {
       const ms = Math.round((clock.monotonicMs() - startedMs) * 100) / 100;
       const { status, isStream } = reply;
-      const isGone = reply.clientGone.aborted && status === 0;
+      const isGone = reply.isGone && status === 0;
       metrics.httpRequests.inc({ method, code: isGone ? "499" : String(status) });
       if (!isStream) metrics.httpRequestSeconds.observe({ method }, ms / 1000);
       const line = {
