@@ -1,3 +1,4 @@
+import { VERSION } from "@perdure/runtime";
 import { Command, InvalidArgumentError } from "commander";
 import { type CallOptions, type Screen, call, cancelTask, watch } from "./commands/call.ts";
 import { printConfig } from "./commands/config.ts";
@@ -12,7 +13,7 @@ import { up } from "./commands/up.ts";
 export function createProgram(screen: Screen): Command {
   const program = new Command("perdure")
     .description("Durable tasks for the Model Context Protocol")
-    .version("0.1.0");
+    .version(VERSION);
 
   program
     .command("up")

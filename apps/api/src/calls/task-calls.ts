@@ -89,6 +89,10 @@ export function createTaskCalls(deps: TaskCallDeps): TaskCalls {
       taskId,
       signals: [scope.signal, deps.replicaStopping],
       onMessage: progressOf(call),
+    }).catch(async (error: unknown) => {
+      // The client is told of an error and holds no id: nobody would ever ask for the task's end.
+      await cancelQuietly(deps, toolCall, taskId);
+      throw error;
     });
     if (awaited.verdict === "gone") throw isOver();
     if (awaited.verdict === "reached") {

@@ -1,3 +1,4 @@
+import { VERSION } from "@perdure/runtime";
 import { z } from "zod";
 import { CliError } from "../cli-error.ts";
 import { readEvents } from "./sse-events.ts";
@@ -111,7 +112,7 @@ async function post(address: ServerAddress, request: ClientRequest, id: number |
     _meta: {
       progressToken: id,
       "io.modelcontextprotocol/protocolVersion": PROTOCOL_VERSION,
-      "io.modelcontextprotocol/clientInfo": { name: "perdure", version: "0.1.0" },
+      "io.modelcontextprotocol/clientInfo": { name: "perdure", version: VERSION },
       "io.modelcontextprotocol/clientCapabilities": CAPABILITIES,
     },
   };

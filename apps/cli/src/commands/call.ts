@@ -110,8 +110,9 @@ async function follow(
       screen.err.write(`It waits. Go on with: perdure watch ${taskId}\n`);
     throw error;
   });
-  if (!options.watch && task.status === "completed") return printResult(task.result ?? {}, screen);
-  return failUnlessCompleted(task);
+  failUnlessCompleted(task);
+  if (!options.watch) return printResult(task.result ?? {}, screen);
+  failIfError(task.result ?? {});
 }
 
 function failUnlessCompleted(task: TaskView): void {
@@ -127,14 +128,23 @@ const callToolResult = z.looseObject({
   isError: z.boolean().optional(),
 });
 
-/** Structured content as JSON, else the text blocks; a tool's own error ends with exit code 1. */
-function printResult(value: unknown, { out }: Screen): void {
+/** A tool's own error ends with exit code 1, shown or not. */
+function failIfError(value: unknown): void {
   const result = callToolResult.parse(value);
-  const text = result.content.map((block) => block.text ?? JSON.stringify(block)).join("\n");
-  if (result.isError) throw new CliError(`The tool reports an error: ${text}`);
+  if (result.isError) throw new CliError(`The tool reports an error: ${textOf(result)}`);
+}
+
+function textOf({ content }: z.infer<typeof callToolResult>): string {
+  return content.map((block) => block.text ?? JSON.stringify(block)).join("\n");
+}
+
+/** Structured content as JSON, else the text blocks. */
+function printResult(value: unknown, { out }: Screen): void {
+  failIfError(value);
+  const result = callToolResult.parse(value);
   out.write(
     result.structuredContent === undefined
-      ? `${text}\n`
+      ? `${textOf(result)}\n`
       : `${JSON.stringify(result.structuredContent, null, 2)}\n`,
   );
 }

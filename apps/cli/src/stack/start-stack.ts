@@ -83,11 +83,12 @@ async function startPrivateRedis({ dataDir, say }: StackOptions): Promise<Runnin
   return startRedisServer({ binary, dir, appendfsync: "always" });
 }
 
-async function startIssuer(issuer: DevIssuer, { host, issuerPort }: StackOptions): Promise<IssuerServer> {
+/** It gives a token to anyone who can reach it: on loopback, wherever the replica listens. */
+async function startIssuer(issuer: DevIssuer, { issuerPort }: StackOptions): Promise<IssuerServer> {
   try {
-    return await startIssuerServer(issuer, { host, port: issuerPort });
+    return await startIssuerServer(issuer, { host: "127.0.0.1", port: issuerPort });
   } catch (error) {
-    throw new Error(`The development issuer cannot listen on ${host}:${issuerPort}`, { cause: error });
+    throw new Error(`The development issuer cannot listen on 127.0.0.1:${issuerPort}`, { cause: error });
   }
 }
 
