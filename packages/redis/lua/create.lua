@@ -14,10 +14,12 @@
 local status, tenant, principal, scopes, method, params, tool, capabilities, prepared, ttlMs, pollIntervalMs, rewakeMs, maxOpen, digest =
   unpack(ARGV, 1, 14)
 
-local task = loadTask()
-local queued = tonumber(redis.call("HGET", COUNTS, "queued") or 0)
-if task.createdAt then return { "created", task.createdAt, math.max(queued, 1) } end
-if task.expired then return redis.error_reply("ERR the id belongs to a task that has expired") end
+local createdAt, expired = unpack(redis.call("HMGET", RECORD, "createdAt", "expired"))
+if createdAt then
+  local queued = tonumber(redis.call("HGET", COUNTS, "queued") or 0)
+  return { "created", tonumber(createdAt), math.max(queued, 1) }
+end
+if expired then return redis.error_reply("ERR the id belongs to a task that has expired") end
 
 local before = digest ~= "" and redis.call("GET", KEYS[5])
 if before then

@@ -64,10 +64,13 @@ local function finish(task, status, endedBy, retentionMs, fields)
   for _, field in ipairs(redis.call("HKEYS", RECORD)) do
     if string.match(field, "^%l%l:") then redis.call("HDEL", RECORD, field) end
   end
+  local last = { "endedBy", endedBy, "removeAt", removeAt }
   for name, text in pairs(fields) do
-    if text ~= "" then redis.call("HSET", RECORD, name, text) end
+    if text ~= "" then
+      table.insert(last, name)
+      table.insert(last, text)
+    end
   end
-  redis.call("HSET", RECORD, "endedBy", endedBy, "removeAt", removeAt)
   redis.call("ZADD", DUE, removeAt, TENANT_REF .. ":" .. TASK_ID)
-  change(task, status)
+  change(task, status, unpack(last))
 end
