@@ -96,6 +96,22 @@ describe("a Redis that is gone", () => {
     expect(await tasks.store.read(namesOf(lost).address)).toEqual({ verdict: "unknown" });
   });
 
+  test("once an outage is known, a step is told so at once and not after its whole time", async () => {
+    const server = await startRedis();
+    await using tasks = await startTasks(server.url, { commandTimeoutMs: 1000 });
+    await server.kill();
+    await until(async () => (await failureOf(tasks.store.create(newTask()))) === "store_unavailable", {
+      what: "a create to be refused",
+    });
+    const refusedIn = async (): Promise<number> => {
+      const askedAt = performance.now();
+      await failureOf(tasks.store.create(newTask()));
+      return performance.now() - askedAt;
+    };
+    await until(async () => (await refusedIn()) < 600, { what: "a quick refusal" });
+    expect(await refusedIn()).toBeLessThan(600);
+  });
+
   test("start waits for it, and stop ends every step", async () => {
     const server = await startRedis();
     await server.kill();

@@ -5,38 +5,49 @@ import { toStoreError } from "./store-errors.ts";
 /** A connection as the adapters use it: nobody waits on it longer than its time limit. */
 export interface CommandLink {
   /**
-   * Waits for the connection, lets `send` use it, and gives what it gave, all within the time limit.
-   * Throws `TaskStoreError`: `store_unavailable` when nothing was sent, `store_unknown_outcome` when no answer came,
+   * Waits for the connection, lets `send` use it, and gives what it gave, all within the time limit, or within `limitMs`
+   * where that is shorter. Throws `TaskStoreError`: `store_unavailable` when nothing was sent, `store_unknown_outcome` when no answer came,
    * `store_full` or `store_readonly` as Redis said. Other errors go through.
    */
-  call<Reply>(send: (redis: RedisClient) => Promise<Reply>): Promise<Reply>;
+  call<Reply>(send: (redis: RedisClient) => Promise<Reply>, limitMs?: number): Promise<Reply>;
 }
+
+/** What a step waits for a connection that has been down longer than a whole time limit: an outage is answered fast. */
+const OUTAGE_WAIT_MS = 250;
 
 /** A {@link CommandLink} on a connection that does not queue while it is down. */
 export function createCommandLink(redis: RedisClient, timeoutMs: number): CommandLink {
   const waiting = new Set<() => void>();
   let lastError: Error | undefined;
+  let lostAt: number | undefined;
+  redis.on("close", () => {
+    lostAt ??= performance.now();
+  });
   redis.on("error", (error: Error) => {
     lastError = error;
   });
   redis.on("ready", () => {
     lastError = undefined;
+    lostAt = undefined;
     for (const proceed of waiting) proceed();
     waiting.clear();
   });
 
+  const isOutage = (): boolean => lostAt !== undefined && performance.now() - lostAt > timeoutMs;
+
   return {
-    async call(send) {
+    async call(send, limitMs = timeoutMs) {
       if (redis.status === "wait" || redis.status === "end")
         throw unavailable("There is no connection to Redis");
       const late = Promise.withResolvers<never>();
       const ready = Promise.withResolvers<void>();
       let isSent = false;
+      const waitMs = Math.min(limitMs, timeoutMs, isOutage() ? OUTAGE_WAIT_MS : timeoutMs);
       const timer = setTimeout(() => {
         // A waiter that gives up leaves nothing behind: an outage costs no memory, and nothing is sent after it.
         waiting.delete(ready.resolve);
-        late.reject(isSent ? unanswered(timeoutMs) : unavailable("Redis cannot be reached", lastError));
-      }, timeoutMs);
+        late.reject(isSent ? unanswered(waitMs) : unavailable("Redis cannot be reached", lastError));
+      }, waitMs);
       const work = async () => {
         if (redis.status !== "ready") {
           waiting.add(ready.resolve);

@@ -27,14 +27,17 @@ const cancelReply = z.union([
   absent,
 ]);
 
+/** What the second step of one request may take, so that both together are within what a client may wait. */
+const SECOND_STEP_MS = 300;
+
 /** The client's side of the record on Redis. Each method is one round trip. */
 export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore): TaskStore {
   const { rewakeMs, retentionMs } = policy;
   const admission = createAdmission(link);
 
-  const read = async ({ owner, taskId }: TaskAddress): Promise<ReadReply> => {
+  const read = async ({ owner, taskId }: TaskAddress, limitMs?: number): Promise<ReadReply> => {
     const key = keys.record({ tenantRef: tenantRefOf(owner.tenant), taskId });
-    const values = await link.call((redis) => redis.hmget(key, ...READ_FIELDS));
+    const values = await link.call((redis) => redis.hmget(key, ...READ_FIELDS), limitMs);
     const [principal, expired] = values;
     if (principal !== owner.principal) return { verdict: "unknown" };
     if (expired !== null) return { verdict: "expired" };
@@ -42,7 +45,7 @@ export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore
   };
 
   const existing = async (address: TaskAddress): Promise<CreateReply> => {
-    const found = await read(address);
+    const found = await read(address, SECOND_STEP_MS);
     if (found.verdict === "found") return { verdict: "existing", snapshot: found.snapshot };
     // It was removed between the two steps, and its idempotency key with it.
     throw new TaskStoreError(
@@ -95,7 +98,7 @@ export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore
       };
     },
 
-    read,
+    read: (address) => read(address),
 
     async answer(address, answers) {
       const ref = refOf(address);

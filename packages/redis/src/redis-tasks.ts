@@ -56,7 +56,7 @@ export interface RedisTasksOptions {
   /** Requests a second of one tenant, and of one principal. 0, the default, for any number. */
   readonly tenantRate?: number;
   readonly principalRate?: number;
-  /** How long any step may take before it throws. Default 1500. */
+  /** How long any step may take before it throws. Default 1200: clients wait 2 s at most, also where another step was first. */
   readonly commandTimeoutMs?: number;
   /** `on`: each script tells a capped stream what it did to the record, for fault tests. Default `off`: it costs nothing. */
   readonly audit?: "on" | "off";
@@ -104,7 +104,7 @@ const HEALTH_MS = 1800;
 
 /** Builds the adapters. Nothing connects before `start`; before it every step throws `store_unavailable`. */
 export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
-  const { redisUrl, leaseMs, durability, commandTimeoutMs = 1500, onError = () => {}, onCommand } = options;
+  const { redisUrl, leaseMs, durability, commandTimeoutMs = 1200, onError = () => {}, onCommand } = options;
   const keys = createKeys(options.shards ?? 1);
   const connectionOptions = { redisUrl, commandTimeoutMs, onError };
 

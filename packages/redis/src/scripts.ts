@@ -53,6 +53,8 @@ export interface ScriptRun<Name extends ScriptName> {
   readonly keys: readonly string[];
   readonly args: Readonly<Record<(typeof ARGUMENTS)[Name][number], ScriptValue>>;
   readonly rest?: readonly ScriptValue[];
+  /** How long it may take, where that is shorter than the link's own limit. */
+  readonly limitMs?: number;
 }
 
 /** Runs scripts; each is one atomic step. Replies come as Redis gives them; errors as a {@link CommandLink} gives them. */
@@ -78,12 +80,12 @@ export function loadScripts(link: CommandLink, { isAudited = false }: LoadOption
   }
 
   return {
-    run(name, { keys, args, rest = [] }) {
+    run(name, { keys, args, rest = [], limitMs }) {
       const script = loaded.get(name);
       if (script === undefined) throw new TypeError(`No script ${name}`);
       const values = new Map<string, ScriptValue>(Object.entries(args));
       const argv = [...script.names.map((argument) => values.get(argument) ?? ""), ...rest].map(toArgument);
-      return link.call((redis) => evaluate(redis, script, [keys.length, ...keys, ...argv]));
+      return link.call((redis) => evaluate(redis, script, [keys.length, ...keys, ...argv]), limitMs);
     },
   };
 }

@@ -1,14 +1,17 @@
 import { PARAMS, TASKS_REQUIRED, isJsonObject, ownMember, parseParams, wireErrors } from "@perdure/protocol";
 import type { JsonObject } from "@perdure/protocol";
 import type { Metrics } from "@perdure/runtime";
+import { TaskStoreError } from "@perdure/tasks";
 import type { Clock } from "../api-deps.ts";
 import { busy } from "../edge/wire-failure.ts";
 import type { OwnTasks } from "../own-tasks.ts";
 import type { ResultText } from "../result-text.ts";
-import type { Hub } from "../streams/hub.ts";
+import type { Hub, Watch } from "../streams/hub.ts";
 import { createListener } from "../streams/listener.ts";
 import type { StreamKeeper } from "../streams/stream-keeper.ts";
 import type { Call, Method } from "./method.ts";
+
+const WATCH_MS = 1500;
 
 /** What listening stands on. */
 export interface ListenDeps {
@@ -46,9 +49,8 @@ export function createListen(deps: ListenDeps): Method {
         onNews: ({ lastUpdatedAtMs }) =>
           metrics.hintLagSeconds.observe(Math.max(0, clock.wallMs() - lastUpdatedAtMs) / 1000),
       });
-      const watch = await hub.watch(
-        { owner: call.owner, onSnapshot: listener.offer },
-        notifications.taskIds ?? [],
+      const watch = await inTime(
+        hub.watch({ owner: call.owner, onSnapshot: listener.offer }, notifications.taskIds ?? []),
       );
       if (call.clientGone.aborted) {
         watch.close();
@@ -73,6 +75,23 @@ export function createListen(deps: ListenDeps): Method {
       return undefined;
     },
   };
+}
+
+/** Gives up a watch whose two steps, subscribing and reading, take longer together than a client may wait. */
+async function inTime(watching: Promise<Watch>): Promise<Watch> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => {
+    watching.then(
+      (watch) => watch.close(),
+      () => {},
+    );
+    late.reject(new TaskStoreError("store_unavailable", `The store did not answer within ${WATCH_MS} ms`));
+  }, WATCH_MS);
+  try {
+    return await Promise.race([watching, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 /** Up to a tenth shorter than the greatest age, so that streams which began together do not end together. */
