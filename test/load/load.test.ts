@@ -85,7 +85,7 @@ test("a worker that is killed under load loses no task, and the report shows it"
   expect(json.counts).toEqual(report.counts);
   expect(unbalanced(picture)).toEqual([]);
   expect(picture).toContain(">worker killed</text>");
-  expect(picture.match(/<polyline points="[\d., -]+"/g)).toHaveLength(11);
+  expect(picture.match(/<path d="M[\d.,ML-]+"/g)).toHaveLength(11);
   expect(picture).not.toMatch(/NaN|Infinity|undefined/);
   expect(page).toContain(picture.trim());
   expect(page).toContain("No task was lost.");

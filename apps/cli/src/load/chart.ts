@@ -1,10 +1,10 @@
 import type { LoadReport } from "./report.ts";
 
-/** A line of a panel: points of time (seconds since the start) and value. */
+/** A line of a panel: points of time (seconds since the start) and value; it has a gap where there is no value. */
 export interface Line {
   readonly name: string;
   readonly color: string;
-  readonly points: readonly (readonly [at: number, value: number])[];
+  readonly points: readonly (readonly [at: number, value: number | undefined])[];
 }
 
 /** One of the charts that share an axis of time. */
@@ -23,7 +23,11 @@ const COLORS = ["#1f6feb", "#1a7f37", "#bf8700", "#cf222e", "#8250df", "#57606a"
 
 /** The panels of a report: throughput, latency, failed requests, CPU and memory of each role. */
 export function panelsOf({ seconds, usage }: LoadReport): readonly Panel[] {
-  const line = (name: string, color: number, value: (second: (typeof seconds)[number]) => number): Line => ({
+  const line = (
+    name: string,
+    color: number,
+    value: (second: (typeof seconds)[number]) => number | undefined,
+  ): Line => ({
     name,
     color: COLORS[color] ?? "#57606a",
     points: seconds.map((second) => [second.at, value(second)]),
@@ -45,11 +49,17 @@ export function panelsOf({ seconds, usage }: LoadReport): readonly Panel[] {
     },
     {
       title: "From creation to the end, ms",
-      lines: [line("p50", 0, ({ taskP50 }) => taskP50), line("p99", 2, ({ taskP99 }) => taskP99)],
+      lines: [
+        line("p50", 0, ({ completed, taskP50 }) => (completed > 0 ? taskP50 : undefined)),
+        line("p99", 2, ({ completed, taskP99 }) => (completed > 0 ? taskP99 : undefined)),
+      ],
     },
     {
       title: "Answer to a creation, ms",
-      lines: [line("p50", 0, ({ createP50 }) => createP50), line("p99", 2, ({ createP99 }) => createP99)],
+      lines: [
+        line("p50", 0, ({ created, createP50 }) => (created > 0 ? createP50 : undefined)),
+        line("p99", 2, ({ created, createP99 }) => (created > 0 ? createP99 : undefined)),
+      ],
     },
     { title: "Failed requests a second", lines: [line("failed", 3, ({ failedRequests }) => failedRequests)] },
     ...(usage.length === 0
@@ -97,7 +107,9 @@ function drawPanel(
 ): string[] {
   const plotTop = top + 22;
   const bottom = top + PANEL + 12;
-  const limit = niceLimit(Math.max(0, ...lines.flatMap(({ points }) => points.map(([, value]) => value))));
+  const limit = niceLimit(
+    Math.max(0, ...lines.flatMap(({ points }) => points.map(([, value]) => value ?? 0))),
+  );
   const y: Scale = (value) => bottom - (value / limit) * (bottom - plotTop);
   const ticks = [0, 0.25, 0.5, 0.75, 1].map((share) => share * limit);
   const out = [
@@ -121,9 +133,8 @@ function drawPanel(
       `<text x="${fixed(x(at))}" y="${bottom + 14}" text-anchor="middle" fill="#57606a">${at} s</text>`,
     );
   for (const { color, points } of lines) {
-    const path = points.map(([at, value]) => `${fixed(x(at))},${fixed(y(value))}`).join(" ");
     out.push(
-      `<polyline points="${path}" fill="none" stroke="${color}" stroke-width="1.5" stroke-linejoin="round"/>`,
+      `<path d="${pathOf(points, x, y)}" fill="none" stroke="${color}" stroke-width="1.5" stroke-linejoin="round"/>`,
     );
   }
   return out;
@@ -134,6 +145,21 @@ export function niceLimit(value: number): number {
   if (!(value > 0)) return 1;
   const unit = 10 ** Math.floor(Math.log10(value));
   return ([1, 2, 2.5, 5, 10].find((step) => step * unit >= value) ?? 10) * unit;
+}
+
+function pathOf(points: Line["points"], x: Scale, y: Scale): string {
+  let isDrawing = false;
+  return points
+    .map(([at, value]) => {
+      if (value === undefined) {
+        isDrawing = false;
+        return "";
+      }
+      const step = `${isDrawing ? "L" : "M"}${fixed(x(at))},${fixed(y(value))}`;
+      isDrawing = true;
+      return step;
+    })
+    .join("");
 }
 
 function timeTicks(end: number): readonly number[] {

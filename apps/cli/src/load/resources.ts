@@ -21,7 +21,7 @@ export type OpsUrls = () => readonly string[] | Promise<readonly string[]>;
 /** Looks at processes through their ops ports. */
 export interface ResourceWatch {
   readonly samples: readonly RoleUsage[];
-  /** Takes a sample. A process that does not answer is left out of it. */
+  /** Takes a sample, unless one is being taken. A process that does not answer is left out of it. */
   sample(at: number): Promise<void>;
 }
 
@@ -48,17 +48,19 @@ export function watchResources(urls: OpsUrls): ResourceWatch {
     }
   };
 
+  const sample = async (at: number): Promise<void> => {
+    const usages = await Promise.all((await urls()).map((url) => look(url, at)));
+    const answered = usages.filter((usage) => usage !== undefined);
+    samples.push(...byRole(answered, at));
+  };
+
+  let sampling: Promise<void> | undefined;
   return {
     samples,
-    async sample(at) {
-      const usages = await Promise.all((await urls()).map((url) => look(url, at)));
-      samples.push(
-        ...byRole(
-          usages.filter((usage) => usage !== undefined),
-          at,
-        ),
-      );
-    },
+    sample: (at) =>
+      (sampling ??= sample(at).finally(() => {
+        sampling = undefined;
+      })),
   };
 }
 
