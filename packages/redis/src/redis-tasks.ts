@@ -25,6 +25,7 @@ import type { RedisStore } from "./redis-store.ts";
 import { createRedisRateLimits } from "./redis-rate-limits.ts";
 import { createRedisTaskLeases } from "./redis-task-leases.ts";
 import { createRedisTaskStore } from "./redis-task-store.ts";
+import { confirmedLeases, confirmedStore, createReplication } from "./replication.ts";
 import { loadScripts } from "./scripts.ts";
 import type { Scripts } from "./scripts.ts";
 import { timed } from "./timed.ts";
@@ -47,6 +48,8 @@ export interface RedisTasksOptions {
   readonly retentionMs?: number;
   /** How long its owner can still learn that a task has expired. Default an hour. */
   readonly tombstoneMs?: number;
+  /** Replicas of Redis that must have a creation, an answer or an end before it is acknowledged. Default 0. */
+  readonly waitReplicas?: number;
   /** Workers that a task may end before it is given up. Default 20. */
   readonly maxCrashes?: number;
   /** Tasks of one tenant that have not ended; more are refused. 0, the default, for any number. */
@@ -127,6 +130,14 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
   const store: RedisStore = { link, scripts, keys, policy };
   const wakeUps = createBullmqWakeUps({ redis, link, keys, onError });
 
+  const waiter = createCommandConnection(connectionOptions);
+  const waitReplicas = options.waitReplicas ?? 0;
+  const replication = createReplication({
+    link: createCommandLink(waiter, commandTimeoutMs),
+    keys,
+    replicas: waitReplicas,
+  });
+
   const subscriber = createHintConnection(connectionOptions);
   const hints = createRedisHintSource({
     redis: subscriber,
@@ -137,14 +148,15 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
 
   const stop = async (): Promise<void> => {
     await Promise.all([hints.stop(), wakeUps.stop()]);
+    waiter.disconnect();
     await quit(redis);
   };
 
-  const taskStore = createRedisTaskStore(store);
+  const taskStore = confirmedStore(createRedisTaskStore(store), replication);
 
   return {
     store: { ...taskStore, read: (address) => timed(onCommand, "read", () => taskStore.read(address)) },
-    leases: createRedisTaskLeases(store),
+    leases: confirmedLeases(createRedisTaskLeases(store), replication),
     due: createRedisDueTasks(store),
     wakeUps: { send: (wakeUp) => timed(onCommand, "send-wake-up", () => wakeUps.send(wakeUp)) },
     lookAtQueue: createQueueLook(store),
@@ -173,6 +185,7 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
       if (redis.status !== "wait" && redis.status !== "end") return;
       // The first attempt may fail; the connection goes on trying, and the link waits for it.
       redis.connect().catch(() => {});
+      if (waitReplicas > 0) waiter.connect().catch(() => {});
       try {
         await opening.call((connected) => connected.ping());
         await assertKeepsTasks({ link, durability });

@@ -1,16 +1,6 @@
 import { z } from "zod";
-import {
-  hostName,
-  integer,
-  key,
-  list,
-  oneOf,
-  origin,
-  redisUrl,
-  text,
-  url,
-  type ValueParser,
-} from "./value-parsers.ts";
+import { hostName, integer, key, list, oneOf, origin, redisUrl, text, url } from "./value-parsers.ts";
+import type { ValueParser } from "./value-parsers.ts";
 
 /** What a process does: a replica, a worker, or both and more (`perdure up`, the commands). */
 export type Role = "api" | "worker" | "cli";
@@ -101,6 +91,14 @@ const SHAPE = {
       "Shards of the key space, fixed at the first start: 1 on a single Redis, a few for each node of a Cluster",
     example: "8",
     default: "1",
+    roles: ALL,
+  }),
+  waitReplicas: set(integer(0, 5), {
+    name: "PERDURE_WAIT_REPLICAS",
+    about:
+      "Replicas of Redis that must have a creation, an answer or an end before it is acknowledged, so that a failover to one of them keeps it",
+    example: "1",
+    default: "0",
     roles: ALL,
   }),
   durability: set(oneOf(["durable", "fast", "ephemeral"]), {
