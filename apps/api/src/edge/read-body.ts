@@ -34,26 +34,34 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   }
 }
 
+/** Lets go of the bytes when it has them: the request of a stream is kept as long as the stream, with all that listens to it. */
 function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   let chunks: Buffer[] = [];
   let size = 0;
-  request.on("data", (chunk: Buffer) => {
+  const onData = (chunk: Buffer): void => {
     size += chunk.length;
     if (size <= maxBytes) chunks.push(chunk);
     else chunks = [];
     if (size <= maxBytes * DISCARD_FACTOR) return;
     request.pause();
     reject(wireErrors.payloadTooLarge(maxBytes));
-  });
+  };
+  request.on("data", onData);
   request.once("end", () => {
     if (size > maxBytes) reject(wireErrors.payloadTooLarge(maxBytes));
     else resolve(chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks));
+    chunks = [];
+    request.off("data", onData);
+    request.off("error", onGone);
+    request.off("close", onClose);
+    request.on("error", () => {});
   });
   const onGone = (cause?: unknown): void => {
     if (!request.complete) reject(new RequestAborted("The client went away", { cause }));
   };
   request.once("error", onGone);
-  request.once("close", () => onGone());
+  const onClose = (): void => onGone();
+  request.once("close", onClose);
   return promise;
 }

@@ -35,43 +35,54 @@ export interface ListenDeps {
  */
 export function createListen(deps: ListenDeps): Method {
   const { hub, keeper, ownTasks, results, clock, metrics } = deps;
+
+  /** Gives what waits for the stream's end and cleans up: what was needed to open it is not held meanwhile. */
+  const open = async (call: Call): Promise<(() => Promise<void>) | undefined> => {
+    const { owner } = call;
+    const { notifications } = parseParams(PARAMS["subscriptions/listen"], call.params);
+    if (!call.mayStream) throw wireErrors.notAcceptable();
+    if (keeper.count >= deps.maxListens) throw busy("streams");
+
+    const listener = createListener({
+      subscriptionId: call.id,
+      results,
+      read: (taskId) => ownTasks.read(owner, taskId),
+      onNews: ({ lastUpdatedAtMs }) =>
+        metrics.hintLagSeconds.observe(Math.max(0, clock.wallMs() - lastUpdatedAtMs) / 1000),
+    });
+    const { found, close } = await inTime(
+      hub.watch({ owner, onSnapshot: listener.offer }, notifications.taskIds ?? []),
+    );
+    if (call.clientGone.aborted) {
+      close();
+      return undefined;
+    }
+
+    const { promise: closed, resolve: onClose } = Promise.withResolvers<void>();
+    const stream = call.openStream({ onDrain: listener.catchUp, onClose });
+    listener.open(stream, found);
+    const kept = {
+      stream,
+      endsAtMs: clock.monotonicMs() + lifetimeMs(call, deps),
+      endGracefully: listener.end,
+      onTick: listener.catchUp,
+    };
+    keeper.keep(kept);
+    metrics.listeners.inc();
+    return () =>
+      closed.then(() => {
+        metrics.listeners.dec();
+        keeper.drop(kept);
+        close();
+        return undefined;
+      });
+  };
+
   return {
     requiredCapabilities: (params) => (asksForTasks(params) ? TASKS_REQUIRED : undefined),
     async serve(call) {
-      const { notifications } = parseParams(PARAMS["subscriptions/listen"], call.params);
-      if (!call.mayStream) throw wireErrors.notAcceptable();
-      if (keeper.count >= deps.maxListens) throw busy("streams");
-
-      const listener = createListener({
-        subscriptionId: call.id,
-        results,
-        read: (taskId) => ownTasks.read(call.owner, taskId),
-        onNews: ({ lastUpdatedAtMs }) =>
-          metrics.hintLagSeconds.observe(Math.max(0, clock.wallMs() - lastUpdatedAtMs) / 1000),
-      });
-      const watch = await inTime(
-        hub.watch({ owner: call.owner, onSnapshot: listener.offer }, notifications.taskIds ?? []),
-      );
-      if (call.clientGone.aborted) {
-        watch.close();
-        return undefined;
-      }
-
-      const { promise: closed, resolve: onClose } = Promise.withResolvers<void>();
-      const stream = call.openStream({ onDrain: listener.catchUp, onClose });
-      listener.open(stream, watch.found);
-      const kept = {
-        stream,
-        endsAtMs: clock.monotonicMs() + lifetimeMs(call, deps),
-        endGracefully: listener.end,
-        onTick: listener.catchUp,
-      };
-      keeper.keep(kept);
-      metrics.listeners.inc();
-      await closed;
-      metrics.listeners.dec();
-      keeper.drop(kept);
-      watch.close();
+      const ended = await open(call);
+      await ended?.();
       return undefined;
     },
   };
