@@ -1,3 +1,4 @@
+import { fileURLToPath } from "node:url";
 import { setTimeout as delay } from "node:timers/promises";
 import { startCluster } from "@perdure/testkit";
 import type { Bench } from "../bench.ts";
@@ -6,6 +7,8 @@ import { metricOf, openPorts, portOf, QUIET, storeEnded } from "../stand.ts";
 import { listenRequest } from "./frame.ts";
 
 const SETTLE_MS = 1500;
+const COLLECT = fileURLToPath(new URL("../programs/collect-on-signal.ts", import.meta.url));
+const ENV = { ...QUIET, NODE_OPTIONS: `--expose-gc --import=${COLLECT}` };
 
 /** What a replica's memory grows by for each stream that is open and silent. Node's own share of a connection is in it. */
 export const listener: Bench = {
@@ -25,7 +28,7 @@ export const listener: Bench = {
     return {
       // Memory that was freed is not given back at once: each round has a replica of its own.
       async round() {
-        await using cluster = await startCluster({ replicas: 1, workers: 0, env: QUIET });
+        await using cluster = await startCluster({ replicas: 1, workers: 0, env: ENV });
         const replica = cluster.replicas[0]!;
         const ports = await openPorts(cluster.redis.url);
         const ids = await storeEnded(ports, 500);
@@ -36,15 +39,28 @@ export const listener: Bench = {
         const openMore = async (count: number): Promise<number> => {
           const all = Array.from({ length: count }, (_, i) => requests[i % requests.length]!);
           await clients.ask("open", { port: portOf(cluster), requests: all });
+          for (let times = 0; times < 3; times += 1) {
+            await delay(SETTLE_MS / 3);
+            replica.signal("SIGUSR2");
+          }
           await delay(SETTLE_MS);
-          return metricOf(replica, "process_resident_memory_bytes");
+          return {
+            resident: await metricOf(replica, "process_resident_memory_bytes"),
+            heap: await metricOf(replica, "nodejs_heap_size_used_bytes"),
+          };
         };
         try {
           // The first ones make the code hot and the heap as large as it must be to work at all.
           const before = await openMore(1000);
           const after = await openMore(listeners);
           return {
-            listener: { ours: (after - before) / listeners / 1000, aside: { "replica MB": after / 1e6 } },
+            listener: {
+              ours: (after.resident - before.resident) / listeners / 1000,
+              aside: {
+                "KB of heap": (after.heap - before.heap) / listeners / 1000,
+                "replica MB": after.resident / 1e6,
+              },
+            },
           };
         } finally {
           await clients.stop();
