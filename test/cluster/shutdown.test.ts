@@ -50,6 +50,8 @@ describe("I16: SIGTERM of a worker in the middle of a task", () => {
     const toldAt = timeOf(log, "Stopping");
     // A second, and another for a busy machine; a lease that is lost takes ten.
     expect(timeOf(log, "The task was given back") - toldAt).toBeLessThan(2000);
+    // Who waits for work is told at once, not when it looks for itself.
+    expect(timeOf(await cluster.logOf(staying), "The task runs") - toldAt).toBeLessThan(LEASE_MS / 2);
     expect((await client.get(taskId)).status).toBe("working");
     const [key = ""] = await redis.keys(`*:t:*:${taskId}`);
     expect(await redis.hmget(key, "failures", "crashes", "epoch")).toEqual(["0", "0", "2"]);

@@ -83,13 +83,14 @@ export function createBullmqWakeUpConsumer(options: WakeUpConsumerOptions): Wake
   const pause = async (): Promise<void> => {
     isPaused = true;
     await Promise.all(lanes.map(({ worker }) => worker.pause(true)));
+    // A worker that waits would still be told of the next job, and nobody else would: it must not wait any more.
+    for (const { blocking } of lanes) blocking?.disconnect();
   };
 
   const close = async (deadlineMs: number): Promise<void> => {
     await pause();
     const isIdle = await within(deadlineMs, Promise.all(inHand));
     await within(CLOSE_MS, Promise.all(lanes.map(({ worker }) => worker.close(!isIdle))));
-    for (const { blocking } of lanes) blocking?.disconnect();
     connection?.disconnect();
     lanes = [];
     connection = undefined;

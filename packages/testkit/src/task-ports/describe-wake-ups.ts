@@ -117,6 +117,23 @@ export function describeWakeUps(name: string, makePorts: () => Promise<WakeUpPor
       await until(() => paused.inHand === 0, { what: "the first to end" });
     });
 
+    test("a consumer that was paused while it waited for work takes no word of it from another that waits", async () => {
+      const [paused, other] = [createBench({ isOpen: true }), createBench({ isOpen: true })];
+      const consumer = await startConsumer(paused.handle);
+      await ports.wakeUps.send(newWakeUp());
+      await until(() => paused.taken.length === 1, { what: "the first to come" });
+      await startConsumer(other.handle);
+      await consumer.pause();
+      for (const turn of [1, 2, 3]) {
+        await ports.wakeUps.send(newWakeUp());
+        await until(() => other.taken.length === turn, {
+          what: `the other consumer to take wake-up ${turn} at once`,
+          timeoutMs: 5_000,
+        });
+      }
+      expect(paused.taken).toHaveLength(1);
+    });
+
     test("stop waits for what is in hand", async () => {
       const { handle, letGo, ...bench } = createBench();
       const consumer = await startConsumer(handle);
