@@ -53,7 +53,7 @@ export interface Asking extends AsyncDisposable {
   stop(): Promise<readonly TimedReply[]>;
 }
 
-const PAUSE_MS = 100;
+const PAUSE_MS = 400;
 
 /** Each client creates a task, reads it, and rests for a moment. */
 export function startAsking(clients: readonly WireClient[]): Asking {

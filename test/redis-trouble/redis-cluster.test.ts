@@ -10,16 +10,17 @@ let redis: RedisCluster;
 let cluster: Cluster;
 
 beforeAll(async () => {
-  redis = await startRedisCluster({ appendfsync: "always", requireFullCoverage: false });
+  redis = await startRedisCluster({ appendfsync: "everysec", requireFullCoverage: false });
   cluster = await startCluster({
     replicas: 2,
     workers: 1,
     redisUrl: redis.url,
     env: {
       PERDURE_TOOLS: PROBE_TOOLS,
-      PERDURE_LEASE_MS: "1000",
+      PERDURE_LEASE_MS: "2000",
       PERDURE_SHARDS: "6",
-      PERDURE_DURABILITY: "durable",
+      // A killed process loses nothing of it.
+      PERDURE_DURABILITY: "fast",
     },
   });
 });

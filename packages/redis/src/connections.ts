@@ -70,8 +70,9 @@ const retryDelay = (times: number): number => Math.min(FIRST_RETRY_MS * 2 ** (ti
 
 const COMMON = { lazyConnect: true, connectTimeout: 2000, replyMapping: "legacy" } as const;
 
-/** Times that a command is tried at the nodes of a Cluster, 100 ms apart: less than a step may take. */
-const CLUSTER_TRIES = 8;
+/** Times that a command is tried at the nodes of a Cluster, and how far apart: together less than a step may take. */
+const CLUSTER_TRIES = 5;
+const CLUSTER_RETRY_MS = 200;
 /** How often a Cluster is asked which node has what, beside the times when one says so. */
 const CLUSTER_LOOK_MS = 5000;
 
@@ -138,6 +139,9 @@ function createToCluster(
     enableOfflineQueue: true,
     clusterRetryStrategy: retryDelay,
     maxRedirections: CLUSTER_TRIES,
+    // Each of these has the Cluster asked again which node has what.
+    retryDelayOnFailover: CLUSTER_RETRY_MS,
+    retryDelayOnClusterDown: CLUSTER_RETRY_MS,
     slotsRefreshInterval: CLUSTER_LOOK_MS,
     // Names stay names: certificates are made out to them.
     dnsLookup: (address, found) => found(null, address),
