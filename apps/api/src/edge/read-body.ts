@@ -34,6 +34,9 @@ export async function readBody(request: IncomingMessage, maxBytes: number): Prom
   }
 }
 
+/** An error after the end is the response's to deal with. */
+function ignore(): void {}
+
 /** Lets go of the bytes when it has them: the request of a stream is kept as long as the stream, with all that listens to it. */
 function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
@@ -55,7 +58,7 @@ function collect(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
     request.off("data", onData);
     request.off("error", onGone);
     request.off("close", onClose);
-    request.on("error", () => {});
+    request.on("error", ignore);
   });
   const onGone = (cause?: unknown): void => {
     if (!request.complete) reject(new RequestAborted("The client went away", { cause }));

@@ -31,7 +31,7 @@ export interface Watch {
   /** The tasks that are the owner's, in the order of the ids. The first always has its snapshot. */
   readonly found: readonly FoundTask[];
   /** Idempotent. Nothing is left behind. */
-  close(): void;
+  readonly close: () => void;
 }
 
 /** One per replica: turns hints into snapshots for whoever watches a task. */
