@@ -1,7 +1,7 @@
 import { PARAMS, TASKS_REQUIRED, assertInputResponse, parseParams, wireErrors } from "@perdure/protocol";
 import type { JsonObject, WireError } from "@perdure/protocol";
 import type { Absent, Answer } from "@perdure/tasks";
-import { isTaskId } from "@perdure/tasks";
+import { isTaskId, isTerminal } from "@perdure/tasks";
 import type { OwnTasks } from "../own-tasks.ts";
 import { presentDetailedTask } from "../present-task.ts";
 import type { PollPacer } from "./poll-pacer.ts";
@@ -26,7 +26,9 @@ export function createTaskMethods({ ownTasks, results, pacer }: TaskMethodDeps):
         noteTask(call, taskId);
         const reply = await ownTasks.read(call.owner, taskId);
         if (reply.verdict !== "found") throw absent(reply);
-        const { pollIntervalMs: asked } = reply.snapshot;
+        const { status, pollIntervalMs: asked } = reply.snapshot;
+        // A task that has ended is read as it is: nobody polls it for long, and its bytes never change.
+        if (isTerminal(status)) return results.complete(presentDetailedTask(reply.snapshot));
         const paced = pacer.pace({ owner: call.owner, taskId, pollIntervalMs: asked });
         if (paced.verdict === "refused")
           throw wireErrors.rateLimited(paced.retryAfterMs, "This task is polled too fast");
