@@ -1,6 +1,6 @@
+import assert from "node:assert/strict";
 import { startCluster } from "@perdure/testkit";
 import type { Cluster, ClusterOptions, Json } from "@perdure/testkit";
-import { expect } from "vitest";
 import { exchange } from "./raw-http.ts";
 import type { RawOptions, RawResponse } from "./raw-http.ts";
 import { ATTACKERS, HOSTILE_TOOLS, createVictims } from "./victims.ts";
@@ -8,8 +8,6 @@ import type { Victims } from "./victims.ts";
 
 const VERSION = "2026-07-28";
 const META = "io.modelcontextprotocol";
-/** Node's heap breathes by tens of megabytes; what is kept of each request would be far more. */
-const MAX_GROWTH_MB = 128;
 
 /** A running replica with tasks of others, and an attacker that has a good token of its own. */
 export interface HostileBench extends AsyncDisposable {
@@ -22,8 +20,8 @@ export interface HostileBench extends AsyncDisposable {
   readonly raw: (options: RawOptions) => ReturnType<typeof exchange>;
   /** Sends one request with these changes and gives its one response. */
   send(request?: HostileRequest): Promise<RawResponse>;
-  /** What is not as it was: the replica answers, has grown by less than 128 MB, and the victims' tasks did not change. */
-  harm(): Promise<readonly string[]>;
+  /** What is not as it was: the replica answers, has grown by less than `maxGrowthMb` (128) since the start, and the victims' tasks did not change. */
+  harm(maxGrowthMb?: number): Promise<readonly string[]>;
 }
 
 /** How one request differs from a proper `tools/list`. */
@@ -72,7 +70,7 @@ export async function startHostileBench(options: Partial<ClusterOptions> = {}): 
       authorization,
       raw: (raw) => exchange(port, raw),
       send,
-      async harm() {
+      async harm(maxGrowthMb = 128) {
         const { status } = await send();
         const view = await victims.view();
         const grownMb = (await residentMb(cluster)) - rssBefore;
@@ -81,7 +79,7 @@ export async function startHostileBench(options: Partial<ClusterOptions> = {}): 
           ...view
             .filter((task, at) => task !== before[at])
             .map((task) => `a task of others changed: ${task}`),
-          ...(grownMb < MAX_GROWTH_MB ? [] : [`the replica has grown by ${grownMb} MB`]),
+          ...(grownMb < maxGrowthMb ? [] : [`the replica has grown by ${grownMb} MB`]),
         ];
       },
       [Symbol.asyncDispose]: () => cluster.stop(),
@@ -141,10 +139,10 @@ export function usualMeta(): Json {
 /** No server error, nothing of others, nothing of the machine. */
 export function expectClean(response: RawResponse, victims: Victims, dir: string): void {
   const { status, headers, body } = response;
-  expect({ status, body }).toSatisfy(() => status < 500, "no 5xx");
+  assert(status < 500, `the status ${status}: ${body}`);
   const told = `${[...headers].flat().join("\n")}\n${body}`;
-  expect(victims.leaksIn(told)).toEqual([]);
-  for (const word of [dir, ...MACHINE]) expect(told).not.toContain(word);
+  const leaks = [...victims.leaksIn(told), ...[dir, ...MACHINE].filter((word) => told.includes(word))];
+  assert.deepEqual(leaks, [], `it tells too much: ${told}`);
 }
 
 /** What only a stack or a path of ours has. */
@@ -164,9 +162,9 @@ export function errorOf(response: RawResponse): {
   readonly message: string;
 } {
   const { jsonrpc, id, error } = JSON.parse(response.body);
-  expect(jsonrpc).toBe("2.0");
-  expect(error).toMatchObject({ code: expect.any(Number), message: expect.any(String) });
-  expect(response.body.length).toBeLessThan(4096);
+  assert.equal(jsonrpc, "2.0");
+  assert(Number.isInteger(error.code) && typeof error.message === "string", response.body);
+  assert(response.body.length < 4096, `an error of ${response.body.length} bytes`);
   return { ...(id !== undefined && { id }), code: error.code, message: error.message };
 }
 
