@@ -1,8 +1,15 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { cpSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { judgeAll } from "./judge.ts";
 import { parseOptions } from "./options.ts";
-import { gapsIn, presentFaults, presentFindings, presentTasks, presentViolations } from "./report.ts";
+import {
+  gapsIn,
+  presentAll,
+  presentFaults,
+  presentFindings,
+  presentTasks,
+  presentViolations,
+} from "./report.ts";
 import { runChaos } from "./run-chaos.ts";
 import { ROOT } from "./source-tree.ts";
 import { LEASE_MS, type Stage, startStage } from "./stage.ts";
@@ -37,6 +44,11 @@ try {
   console.log(
     `\n${presentFaults(evidence, options)}\n\n${presentFindings(findings)}\n\n${presentTasks(evidence)}`,
   );
+  if (options.keep !== "") {
+    cpSync(stage.cluster.dir, options.keep, { recursive: true, filter: (path) => !path.endsWith(".aof") });
+    writeFileSync(join(options.keep, "tasks.txt"), presentAll(evidence));
+    writeFileSync(join(options.keep, "redis.txt"), await stage.redis.info("all"));
+  }
   if (violations.length > 0) {
     const folder = join(ROOT, "results");
     const file = join(folder, `chaos-${options.seed}.txt`);

@@ -16,12 +16,14 @@ export interface ChaosOptions {
   readonly previous: string;
   /** All kinds of faults were asked for: then every promise must have been exercised too. */
   readonly isWhole: boolean;
+  /** A folder for the histories of all tasks and the logs of all roles; "" for none. */
+  readonly keep: string;
   /** Look at parked tasks when all is over. */
   readonly isRestTaken: boolean;
 }
 
 const USAGE = `npm run chaos -- [--short] [--seed N] [--tasks N] [--duration 60s] [--only KIND,KIND] [--quota N]
-                 [--patience 60s] [--previous REVISION] [--rest]
+                 [--patience 60s] [--previous REVISION] [--rest] [--keep FOLDER]
 
   KIND is one of ${FAULT_KINDS.join(", ")}, or none`;
 
@@ -40,6 +42,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
         patience: { type: "string" },
         previous: { type: "string" },
         rest: { type: "boolean" },
+        keep: { type: "string" },
       },
     });
     const isShort = values.short ?? false;
@@ -52,6 +55,7 @@ export function parseOptions(args: readonly string[]): ChaosOptions {
       patienceMs: milliseconds("--patience", values.patience ?? "60s"),
       previous: values.previous ?? "",
       isWhole: values.only === undefined,
+      keep: values.keep ?? "",
       isRestTaken: values.rest ?? values.only === undefined,
     };
   } catch (error) {

@@ -6,6 +6,7 @@ import type { Finding } from "./judge.ts";
 import type { ChaosOptions } from "./options.ts";
 
 const TOLD_TASKS = 8;
+const TOLD_LINES = 10;
 
 /** What stood in the way of a proof, although nothing was violated. */
 export function gapsIn(evidence: Evidence, findings: readonly Finding[], options: ChaosOptions): string[] {
@@ -80,19 +81,29 @@ export function presentTasks({ audit, histories }: Evidence): string {
 /** Every violation, and the whole history of the tasks: of the first few, unless `isWhole`. */
 export function presentViolations(findings: readonly Finding[], evidence: Evidence, isWhole = false): string {
   const violations = findings.flatMap((finding) => finding.violations);
-  const lines = violations.map(({ promise, said: what, taskId }) => `${promise} ${taskId ?? "-"}: ${what}`);
+  const lines = [...Map.groupBy(violations, ({ promise }) => promise).values()].flatMap((broken) => {
+    const told = isWhole ? broken : broken.slice(0, TOLD_LINES);
+    const left = broken.length - told.length;
+    return [
+      ...told.map(({ promise, said: what, taskId }) => `${promise} ${taskId ?? "-"}: ${what}`),
+      ...(left > 0 ? [`… and ${left} more`] : []),
+    ];
+  });
   const tasks = [...new Set(violations.flatMap(({ taskId }) => taskId ?? []))];
   const told = tasks.slice(0, isWhole ? tasks.length : TOLD_TASKS);
   const histories = told.map((taskId) => historyOf(taskId, evidence));
-  const left = isWhole ? [] : lines.splice(40);
   return [
     ...lines,
-    ...(left.length > 0 ? [`… and ${left.length} more`] : []),
     ...histories,
     ...(tasks.length > told.length
       ? [`… and the histories of ${tasks.length - told.length} more tasks`]
       : []),
   ].join("\n");
+}
+
+/** The history of every task, in the order of their creation. */
+export function presentAll(evidence: Evidence): string {
+  return [...evidence.audit.keys()].map((taskId) => historyOf(taskId, evidence)).join("\n");
 }
 
 interface Line {
