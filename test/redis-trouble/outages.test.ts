@@ -210,4 +210,5 @@ test("restarted: nobody has to do anything", async () => {
   await redis.kill();
   redis = await startRedis({ appendfsync: "always", port, dir });
   await expectResumed(work);
+  expect((await client.get(work.toCancel)).status).toBe("input_required");
 });

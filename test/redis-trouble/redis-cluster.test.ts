@@ -88,9 +88,10 @@ test("a node of a Cluster is killed and started again: its tenants are told so m
     await client.untilStatus(runs, "completed");
     await client.untilStatus(await client.create("ask_two", createProbe().args), "input_required");
   }
-  const during = asking.replies.slice(killed);
   const isHit = ({ client }: { client: unknown }): boolean =>
     client === hit!.client || client === hit!.elsewhere;
+  await until(() => asking.replies.slice(killed).filter(isHit).length > 6, { what: "answers to the hit" });
+  const during = asking.replies.slice(killed);
   // An answer may have been on its way when the node was killed.
   const refusals = during.filter(isHit).slice(4);
   expect(refusals.length).toBeGreaterThan(0);
