@@ -41,6 +41,6 @@ await runMain("perdure-api", async () => {
     services,
     drainMs: config.drainMs,
     delayMs: config.shutdownDelayMs,
-    onSignal: replica.leave,
+    onSignal: () => replica.leave(),
   });
 });

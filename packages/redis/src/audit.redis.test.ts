@@ -67,8 +67,10 @@ describe("an audited store", () => {
     expect(told[2]).toMatchObject({ claim: first.claimId, epoch: "1", name: "outline", reply: '["done"]' });
     expect(told[7]).toMatchObject({ claim: first.claimId, reply: '["fenced","taken"]' });
     expect(told[8]).toMatchObject({ claim: second.claimId, epoch: "2" });
-    for (const [at, { before }] of told.entries())
-      if (at > 0) expect(before).toBe(told.slice(0, at).findLast(({ after }) => after !== "")?.["after"]);
+    const left = told
+      .slice(1)
+      .map((_, at) => told.slice(0, at + 1).findLast(({ after }) => after !== "")?.["after"]);
+    expect(told.slice(1).map(({ before }) => before)).toEqual(left);
   });
 
   test("keeps the same bytes as one that is not audited", async () => {
@@ -94,8 +96,8 @@ describe("an audited store", () => {
       const { ref } = namesOf(task);
       const plain = await bench.with({}).due.rouse(ref);
       const audited = await bench.on({ ...bench.base, scripts }).due.rouse(ref);
-      if (plain.verdict !== "wake") expect(audited).toEqual(plain);
-      else expect(["wake", "later"]).toContain(audited.verdict);
+      const allowed = plain.verdict === "wake" ? ["wake", "later"] : [plain.verdict];
+      expect(allowed).toContain(audited.verdict);
       expect((await toldOf(task)).map(({ script }) => script)).toEqual(["rouse"]);
     },
   );
