@@ -36,7 +36,7 @@ export const listener: Bench = {
         const token = await cluster.token({ expiresInSeconds: 7200 });
         const requests = ids.map((id) => listenRequest(token, [id]));
         const clients = await startProgram("programs/listeners.ts");
-        const openMore = async (count: number): Promise<number> => {
+        const openMore = async (count: number): Promise<{ resident: number; heap: number }> => {
           const all = Array.from({ length: count }, (_, i) => requests[i % requests.length]!);
           await clients.ask("open", { port: portOf(cluster), requests: all });
           for (let times = 0; times < 3; times += 1) {
