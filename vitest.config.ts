@@ -8,8 +8,15 @@ export default defineConfig({
   ssr: { resolve: { conditions, externalConditions: conditions } },
   test: {
     include: ["packages/*/src/**/*.test.ts", "apps/*/src/**/*.test.ts", "test/**/*.test.ts"],
-    // These need a Docker engine: `npm run test:compose`.
-    exclude: ["**/node_modules/**", "test/compose/**"],
+    // Longer runs with faults, and those that need a Docker engine: `npm run test:faults`, `npm run test:compose`.
+    exclude: [
+      "**/node_modules/**",
+      "test/compose/**",
+      "test/hostile/**",
+      "test/load/**",
+      "test/redis-trouble/**",
+      "test/soak/**",
+    ],
     globalSetup: ["test/global-setup.ts"],
     testTimeout: 30_000,
     hookTimeout: 60_000,

@@ -1,5 +1,12 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { type Cluster, type RunningRedis, type WireClient, startCluster, startRedis } from "@perdure/testkit";
+import {
+  type Cluster,
+  type RunningRedis,
+  type WireClient,
+  startCluster,
+  startRedis,
+  until,
+} from "@perdure/testkit";
 import { Redis } from "ioredis";
 import { afterAll, afterEach, beforeAll, expect, test } from "vitest";
 import { PROBE_TOOLS, accept, createProbe } from "../cluster/probe.ts";
@@ -62,7 +69,14 @@ afterEach(async () => {
   await operate("REPLICAOF", "NO", "ONE");
   await operate("CONFIG", "SET", "maxmemory", "0", "maxmemory-policy", "noeviction");
   await untilReady(cluster);
+  await untilAdmitted();
 });
+
+/** New work is admitted within half a second of there being room: a replica asks Redis for its memory that often. Gives a new task. */
+const untilAdmitted = (): Promise<string> =>
+  until(() => client.create("ask_two", createProbe().args).catch(() => undefined), {
+    what: "new work to be admitted",
+  });
 
 /** Speaks to Redis past the link, as an operator. */
 async function operate(...words: readonly [string, ...string[]]): Promise<unknown> {
@@ -100,7 +114,7 @@ async function expectResumed({ probe, runs, parked, stream }: Awaited<ReturnType
   await stream.until(runs, "completed");
   await stream.until(parked, "completed");
   await stream.close();
-  await client.untilStatus(await client.create("ask_two", createProbe().args), "input_required");
+  await client.untilStatus(await untilAdmitted(), "input_required");
 }
 
 /** Sends the burst, and holds the replica to its memory meanwhile. */
