@@ -97,6 +97,15 @@ const FAULTS: Readonly<Record<FaultKind, Fault>> = {
     return { about: `${name} for ${ms} ms`, effect: proxy.counts.held - before };
   }),
 
+  "partition-worker": withRole("worker", async ({ name, proxy }, { random }) => {
+    const ms = Math.round(LEASE_MS * (1.2 + random.next()));
+    const before = proxy.counts.held;
+    proxy.hold();
+    await delay(ms);
+    proxy.release(random.chance(0.8) ? "deliver" : "cut");
+    return { about: `${name} for ${ms} ms`, effect: proxy.counts.held - before };
+  }),
+
   async "cut-connections"({ stage, random }) {
     const { name, proxy } = random.pick(stage.roles);
     const before = proxy.counts.cuts;

@@ -5,6 +5,7 @@ import { parseOptions } from "./options.ts";
 import {
   gapsIn,
   presentAll,
+  presentBite,
   presentFaults,
   presentFindings,
   presentTasks,
@@ -42,7 +43,7 @@ try {
   const violations = findings.flatMap((finding) => finding.violations);
 
   console.log(
-    `\n${presentFaults(evidence, options)}\n\n${presentFindings(findings)}\n\n${presentTasks(evidence)}`,
+    `\n${presentFaults(evidence, options)}\n\n${presentFindings(findings)}\n\n${presentTasks(evidence)}\n${presentBite(evidence)}`,
   );
   if (options.keep !== "") {
     cpSync(stage.cluster.dir, options.keep, { recursive: true, filter: (path) => !path.endsWith(".aof") });
@@ -60,7 +61,11 @@ try {
   const broken = [...new Set(violations.map(({ promise }) => promise))];
   const verdict =
     broken.length > 0 ? `BROKEN: ${broken.join(", ")}` : gaps.length > 0 ? "NOT PROVED" : "KEPT";
-  say(`${verdict}. Again with: npm run chaos -- ${process.argv.slice(2).join(" ")} --seed ${options.seed}`);
+  const flags = process.argv
+    .slice(2)
+    .join(" ")
+    .replace(/ ?--seed[ =]\d+/, "");
+  say(`${verdict}. Again with: npm run chaos -- ${flags} --seed ${options.seed}`.replaceAll("  ", " "));
   if (verdict !== "KEPT") process.exitCode = 1;
 } catch (error) {
   console.error(error);

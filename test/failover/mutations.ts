@@ -51,7 +51,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "",
       },
     ],
-    flags: under("freeze-worker", 4, 18),
+    flags: under("partition-worker", 4, 18),
     breaks: ["I3"],
   },
   {

@@ -1,3 +1,4 @@
+import type { AuditEntry } from "./audit.ts";
 import { type Evidence, said } from "./checks/evidence.ts";
 import { waitsOf } from "./checks/liveness-checks.ts";
 import { quantile } from "./claim-waits.ts";
@@ -76,6 +77,23 @@ export function presentTasks({ audit, histories }: Evidence): string {
   const events = histories.flatMap((history) => history.events);
   const unknown = events.filter(({ verdict }) => verdict === "unknown").length;
   return `${total} tasks (${counts.join(", ")}), ${known} of them with a known id; ${events.length} answers and frames, ${unknown} requests without an answer`;
+}
+
+/** What the faults came to, as the scripts saw it: a run in which none of this happens is a quiet one. */
+export function presentBite({ audit }: Evidence): string {
+  const entries = [...audit.values()].flat();
+  const count = (is: (entry: AuditEntry) => boolean): number => entries.filter(is).length;
+  const named = entries.flatMap(({ script, op, claim }) => {
+    const id = script === "claim" ? claim : op;
+    return id === "" ? [] : [`${script} ${id}`];
+  });
+  return [
+    `stale writes refused: ${count(({ reply }) => reply[0] === "fenced")}`,
+    `operations sent again: ${named.length - new Set(named).size}`,
+    `leases that ended without a word: ${count(({ script, reply, before, after }) => reply[1] === "lease-ended" || (script === "claim" && after !== undefined && before.claim !== undefined))}`,
+    `claims in vain: ${count(({ script, after }) => script === "claim" && !after)}`,
+    `wake-ups sent again: ${count(({ script, reply }) => script === "rouse" && reply[1] === "queued")}`,
+  ].join(", ");
 }
 
 /** Every violation, and the whole history of the tasks: of the first few, unless `isWhole`. */

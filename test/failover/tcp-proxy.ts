@@ -31,7 +31,10 @@ export interface TcpProxy extends AsyncDisposable {
   delay(ms: number): void;
   /** A partition: nothing passes, nothing is refused; new connections hang too. */
   hold(): void;
-  /** Ends the partition. What was held is delivered late, or the connections are broken. */
+  /**
+   * Ends the partition. What was held is delivered late, also what was sent by somebody who has hung up since, as a network
+   * does; or the connections are broken.
+   */
   release(how: "deliver" | "cut"): void;
   /** Of the next writes of task records every fourth or so, and so many in all, loses its reply: it is done, the connection breaks. */
   loseReplies(count: number, random: Random): void;
@@ -66,7 +69,7 @@ export async function startTcpProxy(port: number): Promise<TcpProxy> {
   const server = createServer((client) => {
     const link = openLink(client, connect(port, "127.0.0.1"), { mood, counts });
     links.add(link);
-    client.once("close", () => links.delete(link));
+    void link.gone.then(() => links.delete(link));
   });
   const ownPort = await listen(server);
 
@@ -119,6 +122,8 @@ interface Mood {
 }
 
 interface Link {
+  /** Both ends are closed. */
+  readonly gone: Promise<unknown>;
   destroy(): void;
   /** Sends what was held back and may go now. */
   flow(): void;
@@ -146,7 +151,9 @@ function openLink(
   for (const socket of [client, redis]) {
     socket.setNoDelay(true);
     socket.on("error", () => {});
-    socket.on("close", destroy);
+    socket.on("close", () => {
+      if (!mood.isHeld) destroy();
+    });
   }
 
   /** Replies that need nothing of Redis go out as soon as it is their turn. */
@@ -204,12 +211,21 @@ function openLink(
   client.on("data", createSplitter(onCommand));
   redis.on("data", createSplitter(onReply));
   return {
+    gone: Promise.all([closed(client), closed(redis)]),
     destroy,
     flow() {
       up.flow();
       down.flow();
+      if (client.destroyed) redis.end();
+      if (redis.destroyed) destroy();
     },
   };
+}
+
+function closed(socket: Socket): Promise<void> {
+  return new Promise((resolve) => {
+    socket.once("close", () => resolve());
+  });
 }
 
 interface Pipe {
