@@ -71,7 +71,7 @@ async function makeIssuer(): Promise<{ jwks: string; token: string }> {
   const kid = await calculateJwkThumbprint(jwk);
   const token = await new SignJWT({ tenant: "walk" })
     .setProtectedHeader({ alg: "ES256", kid })
-    .setIssuer("http://localhost:9401")
+    .setIssuer("http://localhost:9402")
     .setAudience("perdure-dev")
     .setSubject("walker")
     .setIssuedAt()

@@ -18,7 +18,7 @@ export function createProgram(screen: Screen): Command {
   program
     .command("up")
     .description("start a private Redis, a replica, a worker and a development issuer")
-    .option("--issuer-port <port>", "where the development issuer listens", portNumber, 9401)
+    .option("--issuer-port <port>", "where the development issuer listens", portNumber, 9402)
     .action((options: { issuerPort: number }) => up(options, screen));
   program
     .command("token")
@@ -66,7 +66,7 @@ export function createProgram(screen: Screen): Command {
     .command("issuer")
     .description("serve the development issuer alone: it gives tokens to anyone who asks")
     .option("--host <host>", "where to listen", "127.0.0.1")
-    .option("--port <port>", "where to listen", portNumber, 9401)
+    .option("--port <port>", "where to listen", portNumber, 9402)
     .action((address: { host: string; port: number }) => serveIssuer(address, screen));
   program
     .command("demo")

@@ -26,7 +26,7 @@ export interface DevIssuer {
 }
 
 /** Where the tokens of a development issuer come from and are meant for. */
-export const DEV_ISSUER = "http://localhost:9401";
+export const DEV_ISSUER = "http://localhost:9402";
 export const DEV_AUDIENCE = "perdure-dev";
 
 const privateJwk = z.looseObject({ kty: z.string(), kid: z.string(), d: z.string() });
