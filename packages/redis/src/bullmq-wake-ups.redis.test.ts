@@ -104,6 +104,20 @@ describe("a wake-up", () => {
     await tasks.wakeUps.send(wakeUp);
     await until(() => taken.length === 1, { what: "it to come" });
   });
+
+  test("I11: comes all the same when whoever deletes BullMQ's keys overlooks its job", async () => {
+    const task = newTask();
+    const { wakeUp } = created(await tasks.store.create(task));
+    await tasks.wakeUps.send(wakeUp);
+    const job = `{s00}:wakeups:${wakeUp.ref.taskId}-1-0`;
+    await redis.del((await redis.keys("{s00}:wakeups*")).filter((key) => key !== job));
+    const taken = await startConsumer(tasks);
+    const roused = await tasks.due.rouse(wakeUp.ref);
+    if (roused.verdict !== "wake") throw new Error(roused.verdict);
+    await tasks.wakeUps.send(roused.wakeUp, { isAgain: true });
+    await until(() => taken.length === 1, { what: "it to come", timeoutMs: 3000 });
+    expect(taken).toMatchObject([{ ref: wakeUp.ref, wake: 1, epoch: 0 }]);
+  });
 });
 
 describe("a consumer", () => {

@@ -53,7 +53,7 @@ export function createBullmqWakeUps({ redis, link, keys, onError }: BullmqWakeUp
       await Promise.all(open.map((queue) => queue.close()));
     },
 
-    async send(wakeUp) {
+    async send(wakeUp, { isAgain = false } = {}) {
       const queue = queues.get(keys.shardOf(wakeUp.ref.tenantRef).tag);
       if (queue === undefined)
         throw new TaskStoreError("store_unavailable", "Wake-ups have not been started");
@@ -61,7 +61,16 @@ export function createBullmqWakeUps({ redis, link, keys, onError }: BullmqWakeUp
       // The longer a tenant's queue, the later its next task: a tenant with few is not held up by one with thousands.
       const priority = Math.min(Math.max(wakeUp.depth ?? 1, 1), MAX_PRIORITY);
       const options = { jobId, priority, removeOnComplete: true, removeOnFail: true, attempts: 1 };
+      if (isAgain) await link.call(() => forgetStray(queue, jobId));
       await link.call(() => queue.add("wake", data, options));
     },
   };
+}
+
+/**
+ * A job that is in no list is followed by nobody, and BullMQ adds none of its id again: it is what is left where somebody
+ * deleted BullMQ's keys while jobs were added.
+ */
+async function forgetStray(queue: Queue, jobId: string): Promise<void> {
+  if ((await queue.getJobState(jobId)) === "unknown") await queue.remove(jobId);
 }

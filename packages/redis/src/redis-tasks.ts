@@ -158,7 +158,7 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
     store: { ...taskStore, read: (address) => timed(onCommand, "read", () => taskStore.read(address)) },
     leases: confirmedLeases(createRedisTaskLeases(store), replication),
     due: createRedisDueTasks(store),
-    wakeUps: { send: (wakeUp) => timed(onCommand, "send-wake-up", () => wakeUps.send(wakeUp)) },
+    wakeUps: { send: (wakeUp, how) => timed(onCommand, "send-wake-up", () => wakeUps.send(wakeUp, how)) },
     lookAtQueue: createQueueLook(store),
     rates: createRedisRateLimits(store, {
       tenantRate: options.tenantRate ?? 0,

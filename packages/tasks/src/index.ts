@@ -44,6 +44,7 @@ export type {
   TaskLeases,
   TaskStore,
   WakeUpConsumer,
+  SendOptions,
   WakeUps,
   WriteReply,
 } from "./ports.ts";

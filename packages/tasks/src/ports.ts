@@ -165,9 +165,15 @@ export interface DueTasks {
   expire(ref: TaskRef): Promise<ExpireReply>;
 }
 
+/** How a wake-up is sent. */
+export interface SendOptions {
+  /** It was sent before, and nobody has followed it: what is left of that must not keep it from being sent. */
+  readonly isAgain?: boolean;
+}
+
 /** Sends wake-ups to workers. Sending the same one twice is the same as once. */
 export interface WakeUps {
-  send(wakeUp: WakeUp): Promise<void>;
+  send(wakeUp: WakeUp, options?: SendOptions): Promise<void>;
 }
 
 /** Hands wake-ups to one worker process. */

@@ -36,7 +36,8 @@ const ACTION_OF_CAUSE = { queued: "requeued", "lease-ended": "reaped", timer: "f
 async function lookAt(ref: TaskRef, due: DueTasks, wakeUps: WakeUps): Promise<ReconcileAction> {
   const roused = await due.rouse(ref);
   if (roused.verdict === "wake") {
-    await wakeUps.send(roused.wakeUp);
+    if (roused.cause === "queued") await wakeUps.send(roused.wakeUp, { isAgain: true });
+    else await wakeUps.send(roused.wakeUp);
     return ACTION_OF_CAUSE[roused.cause];
   }
   if (roused.verdict === "failed") return "failed";
