@@ -1,6 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { z } from "zod";
-import type { Rest, Strangers } from "./checks/evidence.ts";
+import type { LeftJob, Rest, Strangers } from "./checks/evidence.ts";
 import { ask } from "./client.ts";
 import type { History } from "./history.ts";
 import { type Audience, anyReplica } from "./journey.ts";
@@ -56,18 +56,22 @@ async function rest(stage: Stage, token: string): Promise<Rest> {
 }
 
 /** The jobs that are there; they get a moment to go. */
-async function quietJobs({ redis }: Stage): Promise<readonly string[]> {
+async function quietJobs({ redis }: Stage): Promise<readonly LeftJob[]> {
   const deadline = performance.now() + QUIET_MS;
   for (;;) {
     const keys = await redis.keys(`${QUEUE}*`);
     const hashes = keys.map((key) => key.slice(QUEUE.length)).filter((name) => JOB.test(name));
-    const listed = await Promise.all([
-      redis.lrange(`${QUEUE}wait`, 0, -1),
-      redis.lrange(`${QUEUE}active`, 0, -1),
-      redis.zrange(`${QUEUE}prioritized`, "0", "-1"),
-      redis.zrange(`${QUEUE}delayed`, "0", "-1"),
-    ]);
-    const jobs = [...new Set([...hashes, ...listed.flat()])].filter((id) => JOB.test(id));
+    const listed = {
+      wait: await redis.lrange(`${QUEUE}wait`, 0, -1),
+      active: await redis.lrange(`${QUEUE}active`, 0, -1),
+      prioritized: await redis.zrange(`${QUEUE}prioritized`, "0", "-1"),
+      delayed: await redis.zrange(`${QUEUE}delayed`, "0", "-1"),
+    };
+    const ids = new Set([...hashes, ...Object.values(listed).flat()].filter((id) => JOB.test(id)));
+    const jobs = [...ids].map((id) => ({
+      id,
+      lists: Object.entries(listed).flatMap(([name, list]) => (list.includes(id) ? [name] : [])),
+    }));
     if (jobs.length === 0 || performance.now() > deadline) return jobs;
     await delay(100);
   }

@@ -25,12 +25,19 @@ export interface Evidence {
 export interface Rest {
   /** Ids of the tasks that were parked. */
   readonly parked: readonly string[];
-  /** Ids of the jobs that were there, in whatever state. */
-  readonly jobs: readonly string[];
+  /** The jobs that were there. */
+  readonly jobs: readonly LeftJob[];
   /** A task that was created meanwhile. */
   readonly freshTaskId: string;
   /** What kept it from being looked at. */
   readonly problem?: string;
+}
+
+/** A job of BullMQ that ought not to be there. */
+export interface LeftJob {
+  readonly id: string;
+  /** In which of BullMQ's lists; none when only the job itself is left. */
+  readonly lists: readonly string[];
 }
 
 /** Answers to strangers who asked for tasks of others, and for tasks that nobody has. */

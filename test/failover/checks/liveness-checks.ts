@@ -119,7 +119,11 @@ export const LIVENESS_CHECKS: readonly Check[] = [
       if (!rest) return;
       if (rest.problem !== undefined) return judge.violated(rest.problem);
       judge.looked(rest.parked.length);
-      for (const job of rest.jobs) judge.violated(`There is a job ${job} while all tasks are parked`);
+      for (const { id, lists } of rest.jobs)
+        judge.violated(
+          `There is a job ${id} while all tasks are parked, in ${lists.join(", ") || "no list"}`,
+          id.replace(/-\d+-\d+$/, ""),
+        );
       const fresh = audit.get(rest.freshTaskId) ?? [];
       const created = fresh.find(({ script }) => script === "create");
       const claimed = fresh.find(({ script, after }) => script === "claim" && after);
