@@ -11,6 +11,7 @@ export default defineConfig({
     // Longer runs with faults, and those that need a Docker engine: `npm run test:faults`, `npm run test:compose`.
     exclude: [
       "**/node_modules/**",
+      "**/*.cluster.redis.test.ts",
       "test/compose/**",
       "test/hostile/**",
       "test/load/**",

@@ -7,6 +7,7 @@ export default defineConfig({
   test: {
     ...base.test,
     include: [
+      "packages/redis/src/**/*.cluster.redis.test.ts",
       "test/hostile/**/*.test.ts",
       "test/load/**/*.test.ts",
       "test/redis-trouble/**/*.test.ts",
