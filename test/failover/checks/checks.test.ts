@@ -400,7 +400,7 @@ describe("the judge sees", () => {
     [
       "I15",
       "a job of a parked task",
-      evidence({ rest: { parked: [], jobs: [{ id: "task-1-1", lists: [] }], freshTaskId: ID } }),
+      evidence({ rest: { parked: [ID], jobs: [{ id: `${ID}-1-1`, lists: [] }], freshTaskId: ID } }),
     ],
     [
       "I15",
