@@ -46,7 +46,8 @@ describe("parseJson", () => {
   );
 
   test("takes 64 levels and refuses 65 with -32600, before anything is built", () => {
-    expect(parseJson("[".repeat(64) + "]".repeat(64))).toBeTruthy();
+    const deepest = "[".repeat(64) + "]".repeat(64);
+    expect(parseJson(deepest)).toEqual(JSON.parse(deepest));
     const refusal = refusalOf(() => parseJson("[".repeat(65) + "]".repeat(65)));
     expect(refusal).toMatchObject({ rpcCode: -32600, httpStatus: 400 });
     expect(refusal.message).toBe("Invalid request: the body is nested over 64 levels deep");
