@@ -3,8 +3,9 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
+import { z } from "zod";
 import { MUTATIONS, type Mutation } from "./mutations.ts";
-import { copyTree } from "./source-tree.ts";
+import { ROOT, copyTree } from "./source-tree.ts";
 
 /*
  * `npm run chaos:controls`: takes one safeguard away at a time and requires the run to notice. Each runs on a copy of the
@@ -12,12 +13,24 @@ import { copyTree } from "./source-tree.ts";
  * is a hole in the fault tests.
  */
 
-interface Verdict {
+interface Judged {
   /** Red for the promise that it must break; green where nothing is missing. */
   readonly isRight: boolean;
   readonly said: string;
+  readonly output: string;
+}
+
+interface Verdict extends Judged {
   readonly seconds: number;
 }
+
+const vitestReport = z.looseObject({
+  testResults: z.array(
+    z.looseObject({
+      assertionResults: z.array(z.looseObject({ fullName: z.string(), status: z.string() })),
+    }),
+  ),
+});
 
 const LAST_LINE = /^ *\d+ s {2}(KEPT|NOT PROVED|BROKEN: ([I\d, ]+))\./m;
 
@@ -49,33 +62,62 @@ function wordOf({ breaks }: Mutation, { isRight }: Verdict): string {
   return isRight ? colour : `NOT ${colour.toUpperCase()}`;
 }
 
-/** Runs the fault tests on a copy without the safeguard. */
+/** Runs what is aimed at the safeguard on a copy that lacks it. */
 async function control(mutation: Mutation): Promise<Verdict> {
   const begin = performance.now();
   const folder = await mkdtemp(join(tmpdir(), "perdure-control-"));
   try {
     await copyTree(folder);
     await mutate(folder, mutation);
-    const flags = [...mutation.flags, "--seed", values.seed ?? "1"];
-    const { code, output } = await run(join(folder, "test/failover/main.ts"), flags);
-    const [, verdict = "no verdict", broken = ""] = LAST_LINE.exec(output) ?? [];
-    const { breaks, says = "" } = mutation;
-    const first = output
-      .split("\n")
-      .find((line) => breaks.some((id) => line.startsWith(`${id} `)) && line.includes(says));
-    const isRed = code === 1 && breaks.some((id) => broken.split(", ").includes(id)) && first !== undefined;
-    const isRight = breaks.length === 0 ? code === 0 && verdict === "KEPT" : isRed;
-    if (!isRight) console.log(output);
-    return {
-      isRight,
-      said: isRight
-        ? `${verdict}${first === undefined ? "" : `; ${first.slice(0, 200)}`}`
-        : `exit code ${code}, ${verdict}`,
-      seconds: Math.round((performance.now() - begin) / 1000),
-    };
+    const judged =
+      "flags" in mutation.run
+        ? await judgeChaos(folder, mutation, mutation.run.flags)
+        : await judgeTests(folder, mutation, mutation.run.tests);
+    if (!judged.isRight) console.log(judged.output);
+    return { ...judged, seconds: Math.round((performance.now() - begin) / 1000) };
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
+}
+
+/** Right when the run ends with a violation of the promise, and one that says what it must. */
+async function judgeChaos(
+  folder: string,
+  { breaks, says = "" }: Mutation,
+  flags: readonly string[],
+): Promise<Judged> {
+  const args = [join(folder, "test/failover/main.ts"), ...flags, "--seed", values.seed ?? "1"];
+  const { code, output } = await run([...process.execArgv, ...args], folder);
+  const [, verdict = "no verdict", broken = ""] = LAST_LINE.exec(output) ?? [];
+  const first = output
+    .split("\n")
+    .find((line) => breaks.some((id) => line.startsWith(`${id} `)) && line.includes(says));
+  const isRed = code === 1 && breaks.some((id) => broken.split(", ").includes(id)) && first !== undefined;
+  const isRight = breaks.length === 0 ? code === 0 && verdict === "KEPT" : isRed;
+  const said = isRight
+    ? `${verdict}${first === undefined ? "" : `; ${first.slice(0, 200)}`}`
+    : `exit code ${code}, ${verdict}`;
+  return { isRight, said, output };
+}
+
+/** Right when a test with the promise in its title fails, and the file was run at all. */
+async function judgeTests(folder: string, { breaks }: Mutation, tests: string): Promise<Judged> {
+  const config = tests.startsWith("test/soak/") ? "vitest.faults.config.ts" : "vitest.config.ts";
+  const vitest = join(ROOT, "node_modules/vitest/vitest.mjs");
+  const report = join(folder, "report.json");
+  const reporters = ["--reporter=default", "--reporter=json", `--outputFile.json=${report}`];
+  const { code, output } = await run([vitest, "run", "--config", config, ...reporters, tests], folder);
+  const { testResults } = vitestReport.parse(JSON.parse(await readFile(report, "utf8")));
+  const failed = testResults
+    .flatMap(({ assertionResults }) => assertionResults)
+    .filter(({ status }) => status === "failed")
+    .map(({ fullName }) => fullName);
+  const first = failed.find((title) => breaks.some((id) => title.startsWith(`${id}: `)));
+  const isRight = code === 1 && first !== undefined;
+  const said = isRight
+    ? `${failed.length} failed; ${first.slice(0, 200)}`
+    : `exit code ${code}, ${failed.length} failed`;
+  return { isRight, said, output };
 }
 
 async function mutate(folder: string, { name, replacements }: Mutation): Promise<void> {
@@ -89,11 +131,12 @@ async function mutate(folder: string, { name, replacements }: Mutation): Promise
   }
 }
 
-function run(main: string, flags: readonly string[]): Promise<{ code: number | null; output: string }> {
+function run(
+  args: readonly string[],
+  cwd: string,
+): Promise<{ readonly code: number | null; readonly output: string }> {
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [...process.execArgv, main, ...flags], {
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+    const child = spawn(process.execPath, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";
     for (const stream of [child.stdout, child.stderr])
       stream.on("data", (chunk: Buffer) => {

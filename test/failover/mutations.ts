@@ -13,8 +13,8 @@ export interface Mutation {
   readonly name: string;
   readonly about: string;
   readonly replacements: readonly Replacement[];
-  /** The run that is aimed at it: flags of `npm run chaos`. */
-  readonly flags: readonly string[];
+  /** The run that is aimed at it: flags of `npm run chaos`, or a file of tests. */
+  readonly run: { readonly flags: readonly string[] } | { readonly tests: string };
   /** One of these must be broken; none: the run must stay green. */
   readonly breaks: readonly PromiseId[];
   /** What a violation must say, where the promise alone could be broken by a slow machine too. */
@@ -38,7 +38,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: "nothing-missing",
     about: "the copy as it is, under the faults of the others",
     replacements: [],
-    flags: under("freeze-worker,drop-adds,drop-hints,lose-replies", 2, 24),
+    run: { flags: under("freeze-worker,drop-adds,drop-hints,lose-replies", 2, 24) },
     breaks: [],
   },
   {
@@ -51,7 +51,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "",
       },
     ],
-    flags: under("partition-worker", 4, 18),
+    run: { flags: under("partition-worker", 4, 18) },
     breaks: ["I3"],
   },
   {
@@ -64,7 +64,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "",
       },
     ],
-    flags: calm(60, 10),
+    run: { flags: calm(60, 10) },
     breaks: ["I2"],
   },
   {
@@ -77,7 +77,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "",
       },
     ],
-    flags: under("drop-adds", 2, 10),
+    run: { flags: under("drop-adds", 2, 10) },
     breaks: ["I13"],
   },
   {
@@ -90,7 +90,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "const tick = (): void => {\n    if (resyncMs > 0) return;",
       },
     ],
-    flags: under("drop-hints", 4, 16),
+    run: { flags: under("drop-hints", 4, 16) },
     breaks: ["I14"],
   },
   {
@@ -103,7 +103,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "return nil",
       },
     ],
-    flags: under("lose-replies", 6, 16),
+    run: { flags: under("lose-replies", 6, 16) },
     breaks: ["I12"],
   },
   {
@@ -116,7 +116,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "jobId: `${ref.taskId}-0-0`",
       },
     ],
-    flags: calm(110, 14),
+    run: { flags: calm(110, 14) },
     breaks: ["I13"],
     says: "park: queued: the median",
   },
@@ -130,7 +130,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: `return { "wake", "queued", enqueue(task, rewakeMs) }`,
       },
     ],
-    flags: under("drop-adds", 2, 10),
+    run: { flags: under("drop-adds", 2, 10) },
     breaks: ["I11"],
   },
   {
@@ -143,7 +143,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "",
       },
     ],
-    flags: calm(60, 10),
+    run: { flags: calm(60, 10) },
     breaks: ["I9"],
   },
   {
@@ -156,7 +156,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: `redis.call("HSET", RECORD, unpack(fields))\nredis.call("PEXPIRE", RECORD, 6000)`,
       },
     ],
-    flags: calm(60, 10),
+    run: { flags: calm(60, 10) },
     breaks: ["I1"],
   },
   {
@@ -165,7 +165,7 @@ export const MUTATIONS: readonly Mutation[] = [
     replacements: [
       { file: `${LUA}/prelude/write.lua`, text: "local ver = task.ver + 1", by: "local ver = task.ver" },
     ],
-    flags: calm(60, 10),
+    run: { flags: calm(60, 10) },
     breaks: ["I4"],
   },
   {
@@ -185,7 +185,7 @@ export const MUTATIONS: readonly Mutation[] = [
     },`,
       },
     ],
-    flags: calm(80, 12),
+    run: { flags: calm(80, 12) },
     breaks: ["I5"],
   },
   {
@@ -209,7 +209,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: `redis.call("HSET", RECORD, "rq:" .. key, ARGV[i + 1])`,
       },
     ],
-    flags: calm(250, 20),
+    run: { flags: calm(250, 20) },
     breaks: ["I6"],
   },
   {
@@ -222,7 +222,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: `redis.call("HSET", RECORD, "rs:" .. key, ARGV[i + 1]) >= 0`,
       },
     ],
-    flags: calm(100, 12),
+    run: { flags: calm(100, 12) },
     breaks: ["I7"],
   },
   {
@@ -235,7 +235,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "",
       },
     ],
-    flags: calm(40, 6),
+    run: { flags: calm(40, 6) },
     breaks: ["I8"],
   },
   {
@@ -244,7 +244,7 @@ export const MUTATIONS: readonly Mutation[] = [
     replacements: [
       { file: `${LUA}/expire.lua`, text: "if listed(from, task.status) then", by: "if false then" },
     ],
-    flags: calm(60, 10),
+    run: { flags: calm(60, 10) },
     breaks: ["I10"],
   },
   {
@@ -257,7 +257,46 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "removeOnComplete: false",
       },
     ],
-    flags: [...calm(40, 6), "--rest"],
+    run: { flags: [...calm(40, 6), "--rest"] },
     breaks: ["I15"],
+  },
+  {
+    name: "no-release-on-shutdown",
+    about: "a worker that is told to stop keeps its leases until they run out",
+    replacements: [
+      {
+        file: "apps/worker/src/commit-outcome.ts",
+        text: `if (reason === "shutdown") return release(leg, deps);`,
+        by: "",
+      },
+    ],
+    run: { tests: "test/cluster/shutdown.test.ts" },
+    breaks: ["I16"],
+  },
+  {
+    name: "no-depth-priority",
+    about: "every wake-up waits in the one queue, whoever's it is",
+    replacements: [
+      {
+        file: "packages/redis/src/bullmq-wake-ups.ts",
+        text: "Math.min(Math.max(wakeUp.depth ?? 1, 1), MAX_PRIORITY)",
+        by: "1",
+      },
+    ],
+    run: { tests: "packages/redis/src/tenants.redis.test.ts" },
+    breaks: ["I17"],
+  },
+  {
+    name: "watch-stays-open",
+    about: "a stream that ends leaves its tasks watched",
+    replacements: [
+      {
+        file: "apps/api/src/methods/listen.ts",
+        text: "keeper.drop(kept);\n        close();",
+        by: "keeper.drop(kept);",
+      },
+    ],
+    run: { tests: "test/soak/soak.test.ts" },
+    breaks: ["I18"],
   },
 ];

@@ -9,7 +9,15 @@ const run = promisify(execFile);
 /** The tree of sources that this file is part of. */
 export const ROOT = fileURLToPath(new URL("../..", import.meta.url));
 
-const COPIED = ["apps", "packages", "test/failover", "package.json", "tsconfig.json"];
+const COPIED = [
+  "apps",
+  "packages",
+  "test",
+  "package.json",
+  "tsconfig.json",
+  "vitest.config.ts",
+  "vitest.faults.config.ts",
+];
 const SKIPPED = new Set(["node_modules", "dist", "results", ".perdure"]);
 const LAYOUT = "packages/redis/src/layout.ts";
 const AUDIT = "packages/redis/lua/prelude/audit.lua";

@@ -100,7 +100,7 @@ test("a wake-up says how long its tenant's queue is", async () => {
   expect(created(await store.create(ofTenant(tenant))).wakeUp.depth).toBe(3);
 });
 
-test("I17: a tenant with thousands of queued tasks does not hold up another tenant's first one", async () => {
+test("I17: a tenant with ten thousand queued tasks does not hold up another tenant's first one", async () => {
   await using tasks = Object.assign(
     createRedisTasks({ redisUrl: bench.server.url, leaseMs: 60_000, durability: "ephemeral" }),
     { [Symbol.asyncDispose]: async () => tasks.stop() },
@@ -109,7 +109,7 @@ test("I17: a tenant with thousands of queued tasks does not hold up another tena
   const [large, small] = [aTenant(), aTenant()];
   const queue = async (task: NewTask): Promise<void> =>
     tasks.wakeUps.send(created(await tasks.store.create(task)).wakeUp);
-  for (let batch = 0; batch < 20; batch += 1) {
+  for (let batch = 0; batch < 100; batch += 1) {
     await Promise.all(Array.from({ length: 100 }, () => queue(ofTenant(large))));
   }
   await queue(ofTenant(small));
