@@ -25,9 +25,11 @@ const LUA = "packages/redis/lua";
 /** A run without faults. */
 const calm = (tasks: number, seconds: number): readonly string[] =>
   `--only none --tasks ${tasks} --duration ${seconds}s --patience 15s`.split(" ");
-/** A run with these faults, so many of each. */
-const under = (faults: string, quota: number, seconds: number): readonly string[] =>
-  `--only ${faults} --quota ${quota} --tasks ${seconds * 6} --duration ${seconds}s --patience 20s`.split(" ");
+/** A run with these faults, so many of each, and so many tasks a second. */
+const under = (faults: string, quota: number, seconds: number, rate = 6): readonly string[] =>
+  `--only ${faults} --quota ${quota} --tasks ${seconds * rate} --duration ${seconds}s --patience 20s`.split(
+    " ",
+  );
 
 /**
  * Nothing missing, and that must be found in order: else a red run would prove nothing. Then the mutations of `promises.md`,
@@ -51,7 +53,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "",
       },
     ],
-    run: { flags: under("partition-worker", 4, 18) },
+    run: { flags: under("partition-worker,freeze-worker", 10, 45, 12) },
     breaks: ["I3"],
   },
   {
