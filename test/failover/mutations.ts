@@ -25,11 +25,19 @@ const LUA = "packages/redis/lua";
 /** A run without faults. */
 const calm = (tasks: number, seconds: number): readonly string[] =>
   `--only none --tasks ${tasks} --duration ${seconds}s --patience 15s`.split(" ");
-/** A run with these faults, so many of each, and so many tasks a second. */
-const under = (faults: string, quota: number, seconds: number, rate = 6): readonly string[] =>
-  `--only ${faults} --quota ${quota} --tasks ${seconds * rate} --duration ${seconds}s --patience 20s`.split(
+/** A run with these faults, so many of each, and so many tasks a second: 6 unless told. */
+function under(faults: string, { quota, seconds, rate = 6 }: Pace): readonly string[] {
+  const tasks = seconds * rate;
+  return `--only ${faults} --quota ${quota} --tasks ${tasks} --duration ${seconds}s --patience 20s`.split(
     " ",
   );
+}
+
+interface Pace {
+  readonly quota: number;
+  readonly seconds: number;
+  readonly rate?: number;
+}
 
 /**
  * Nothing missing, and that must be found in order: else a red run would prove nothing. Then the mutations of `promises.md`,
@@ -40,7 +48,7 @@ export const MUTATIONS: readonly Mutation[] = [
     name: "nothing-missing",
     about: "the copy as it is, under the faults of the others",
     replacements: [],
-    run: { flags: under("freeze-worker,drop-adds,drop-hints,lose-replies", 2, 24) },
+    run: { flags: under("freeze-worker,drop-adds,drop-hints,lose-replies", { quota: 2, seconds: 24 }) },
     breaks: [],
   },
   {
@@ -53,7 +61,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "",
       },
     ],
-    run: { flags: under("partition-worker,freeze-worker", 10, 45, 12) },
+    run: { flags: under("partition-worker,freeze-worker", { quota: 10, seconds: 45, rate: 12 }) },
     breaks: ["I3"],
   },
   {
@@ -79,7 +87,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "",
       },
     ],
-    run: { flags: under("drop-adds", 2, 10) },
+    run: { flags: under("drop-adds", { quota: 2, seconds: 10 }) },
     breaks: ["I13"],
   },
   {
@@ -92,7 +100,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "const tick = (): void => {\n    if (resyncMs > 0) return;",
       },
     ],
-    run: { flags: under("drop-hints", 4, 16) },
+    run: { flags: under("drop-hints", { quota: 4, seconds: 16 }) },
     breaks: ["I14"],
   },
   {
@@ -105,7 +113,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: "return nil",
       },
     ],
-    run: { flags: under("lose-replies", 6, 16) },
+    run: { flags: under("lose-replies", { quota: 6, seconds: 16 }) },
     breaks: ["I12"],
   },
   {
@@ -132,7 +140,7 @@ export const MUTATIONS: readonly Mutation[] = [
         by: `return { "wake", "queued", enqueue(task, rewakeMs) }`,
       },
     ],
-    run: { flags: under("drop-adds", 2, 10) },
+    run: { flags: under("drop-adds", { quota: 2, seconds: 10 }) },
     breaks: ["I11"],
   },
   {

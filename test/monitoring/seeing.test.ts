@@ -156,7 +156,8 @@ test("after a worker's death the next run links to the run that it goes on from,
     timeoutMs: 15_000,
   });
 
-  // Held in the middle of a run, a second one cancelled under its worker, a third one waiting for a person, and a listener.
+  // Held in the middle of a run, a second one cancelled under its worker, a third one waiting for a person, a fourth one
+  // that the reconciler wakes for another attempt, and a listener.
   await using stream = await client.listen([taskId]);
   const parked = await client.create("generate_report", { size: "small" });
   await client.untilStatus(parked, "input_required");
@@ -165,6 +166,8 @@ test("after a worker's death the next run links to the run that it goes on from,
   await cancelled.line("runs");
   await client.cancel(cancelledId);
   await cancelled.line("stopped");
+
+  await client.untilStatus(await client.create("throws", cancelled.args), "failed");
 
   const families = createMetrics({ role: "api" })
     .registry.getMetricsAsArray()

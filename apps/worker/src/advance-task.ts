@@ -32,8 +32,13 @@ export async function advanceTask(wakeUp: WakeUp, deps: AdvanceDeps): Promise<vo
   try {
     const askedAtMs = clock();
     const reply = await leases.claim(wakeUp.ref);
-    if (reply.verdict === "claimed") await advance(reply.task, askedAtMs, deps);
-    else log.debug({ taskId, verdict: reply.verdict }, "A wake-up with nothing to do");
+    if (reply.verdict === "claimed") {
+      if (reply.tookOver) {
+        metrics.leaseTakeovers.inc();
+        log.warn({ taskId }, "A lease ended without a word from its worker; the task runs here");
+      }
+      await advance(reply.task, askedAtMs, deps);
+    } else log.debug({ taskId, verdict: reply.verdict }, "A wake-up with nothing to do");
   } catch (error) {
     log.error({ taskId, err: error }, "A task could not be advanced; it will be looked at again");
   }

@@ -125,6 +125,16 @@ describe("a wake-up", () => {
     expect(await sample("perdure_tasks_running")).toContain("} 0");
   });
 
+  test("whose claim ends a silent worker's lease is counted as a takeover, and no other is", async () => {
+    const { leases, task, deliver, sample, lines } = await startWorker(() => "ok");
+    await deliver();
+    expect(await sample("perdure_lease_takeovers_total")).toContain("} 0");
+    leases.script.claim.push(() => Promise.resolve({ verdict: "claimed", task, tookOver: true }));
+    await deliver();
+    expect(await sample("perdure_lease_takeovers_total")).toContain("} 1");
+    expect(lines.join("")).toContain("A lease ended without a word from its worker");
+  });
+
   test.each(["held", "parked", "terminal", "overdue", "unknown"] as const)(
     "for a task that is %s does nothing",
     async (verdict) => {

@@ -73,7 +73,7 @@ export function createFakeLeases(task: ClaimedTask): FakeLeases {
     ...fake,
     claim() {
       fake.calls.push("claim");
-      return script.claim.shift()?.() ?? Promise.resolve({ verdict: "claimed", task });
+      return script.claim.shift()?.() ?? Promise.resolve({ verdict: "claimed", task, tookOver: false });
     },
     heartbeat() {
       fake.calls.push("heartbeat");

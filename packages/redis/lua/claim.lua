@@ -6,7 +6,7 @@
   KEYS   due, record, counts, waiting
   ARGV   claim: a nonce; from: statuses in which a worker may run the task; leaseMs; maxCrashes;
          maxRunning: of one tenant, 0 for any number; slotMs: until a task that waits for a slot is looked at anyway
-  Reply  claimed, now, {field, value, ...}   the whole record
+  Reply  claimed, now, {field, value, ...}, tookOver   the whole record; 1 when a silent worker's lease was ended for it
          throttled   the tenant's slots are taken; it is looked at when one is free
          held        another worker has a live lease
          parked      waits for input or for a time
@@ -17,8 +17,9 @@ local claim, from, leaseMs, maxCrashes, maxRunning, slotMs = unpack(ARGV, 1, 6)
 local task = loadTask()
 if not task.status then return { "unknown" } end
 if task.endedBy then return { "terminal" } end
-if task.claim == claim then return { "claimed", NOW, redis.call("HGETALL", RECORD) } end
-if remembered(task, claim) then return { "held" } end
+local had = remembered(task, claim)
+if task.claim == claim then return { "claimed", NOW, redis.call("HGETALL", RECORD), had and had[2] or 0 } end
+if had then return { "held" } end
 if NOW >= task.expiresAt then return { "overdue" } end
 if not listed(from, task.status) or NOW < (task.wakeAt or 0) then return { "parked" } end
 
@@ -44,5 +45,6 @@ if not task.claim then count("running", 1) end
 redis.call("HDEL", RECORD, "queuedAt", "wakeAt")
 redis.call("HSET", RECORD, "claim", claim, "epoch", task.epoch + 1, "leaseEnd", NOW + leaseMs, "crashes", crashes)
 lookAgain(task, NOW + leaseMs)
-remember(task, claim, { "claimed" })
-return { "claimed", NOW, redis.call("HGETALL", RECORD) }
+local tookOver = task.claim and 1 or 0
+remember(task, claim, { "claimed", tookOver })
+return { "claimed", NOW, redis.call("HGETALL", RECORD), tookOver }

@@ -67,6 +67,7 @@ test("a takeover counts the worker before as dead, and one death too many leaves
   expect(await leases.claim(ref)).toMatchObject({
     verdict: "claimed",
     task: { attempt: 1, claim: { epoch: 2 } },
+    tookOver: true,
   });
   expect((await bench.bytesOf(ref)).record).toMatchObject({ crashes: "1" });
   await bench.age(ref, CALM.leaseMs);

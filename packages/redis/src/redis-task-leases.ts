@@ -6,7 +6,7 @@ import type { RedisStore } from "./redis-store.ts";
 import { fenced, parseReply, verdict, whole, written } from "./replies.ts";
 
 const claimReply = z.union([
-  z.tuple([z.literal("claimed"), whole, claimedFields]),
+  z.tuple([z.literal("claimed"), whole, claimedFields, z.literal([0, 1])]),
   verdict("throttled"),
   verdict("held"),
   verdict("parked"),
@@ -46,8 +46,8 @@ export function createRedisTaskLeases({ scripts, keys, policy }: RedisStore): Ta
       });
       const parsed = parseReply("claim", claimReply, reply);
       if (!Array.isArray(parsed)) return parsed;
-      const [, nowMs, fields] = parsed;
-      return { verdict: "claimed", task: toClaimedTask(ref, nowMs, fields) };
+      const [, nowMs, fields, tookOver] = parsed;
+      return { verdict: "claimed", task: toClaimedTask(ref, nowMs, fields), tookOver: tookOver === 1 };
     },
 
     async heartbeat(claim) {

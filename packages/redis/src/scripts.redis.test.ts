@@ -178,5 +178,5 @@ describe("the loader", () => {
 
 /** A claim's reply tells the time, which goes on. */
 function withoutClock(reply: unknown): unknown {
-  return Array.isArray(reply) && reply[0] === "claimed" ? [reply[0], reply[2]] : reply;
+  return Array.isArray(reply) && reply[0] === "claimed" ? [reply[0], ...reply.slice(2)] : reply;
 }

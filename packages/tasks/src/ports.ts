@@ -83,7 +83,12 @@ export interface Fenced {
 
 /** What `claim` says. Anything but "claimed" means: nothing to do, drop the wake-up. */
 export type ClaimReply =
-  | { readonly verdict: "claimed"; readonly task: ClaimedTask }
+  | {
+      readonly verdict: "claimed";
+      readonly task: ClaimedTask;
+      /** The claim ended the lease of another worker, which had not said a word for as long as it lasts. */
+      readonly tookOver: boolean;
+    }
   /** The tenant has as many running tasks as it may. A wake-up comes again when one of them is over. */
   | { readonly verdict: "throttled" }
   | { readonly verdict: "held" }
