@@ -35,34 +35,53 @@ export function createCommandLink(redis: RedisClient, timeoutMs: number): Comman
 
   const isOutage = (): boolean => lostAt !== undefined && performance.now() - lostAt > timeoutMs;
 
-  return {
-    async call(send, limitMs = timeoutMs) {
-      if (redis.status === "wait" || redis.status === "end")
-        throw unavailable("There is no connection to Redis");
-      const late = Promise.withResolvers<never>();
-      const ready = Promise.withResolvers<void>();
-      let isSent = false;
-      const waitMs = Math.min(limitMs, timeoutMs, isOutage() ? OUTAGE_WAIT_MS : timeoutMs);
-      const timer = setTimeout(() => {
-        // A waiter that gives up leaves nothing behind: an outage costs no memory, and nothing is sent after it.
-        waiting.delete(ready.resolve);
-        late.reject(isSent ? unanswered(waitMs) : unavailable("Redis cannot be reached", lastError));
-      }, waitMs);
-      const work = async () => {
-        if (redis.status !== "ready") {
-          waiting.add(ready.resolve);
-          await ready.promise;
-        }
-        isSent = true;
-        return send(redis);
+  /** Each poll of each client comes through here: one promise, and no race of several. */
+  const sendWithin = <Reply>(send: (redis: RedisClient) => Promise<Reply>, waitMs: number): Promise<Reply> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => reject(unanswered(waitMs)), waitMs);
+      const fail = (error: unknown): void => {
+        clearTimeout(timer);
+        reject(toStoreError(error));
       };
       try {
-        return await Promise.race([work(), late.promise]);
+        send(redis).then((reply) => {
+          clearTimeout(timer);
+          resolve(reply);
+        }, fail);
       } catch (error) {
-        throw toStoreError(error);
-      } finally {
-        clearTimeout(timer);
+        fail(error);
       }
+    });
+
+  /** A waiter that gives up leaves nothing behind: an outage costs no memory, and nothing is sent after it. */
+  const readyWithin = (waitMs: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const timer = setTimeout(() => {
+        waiting.delete(proceed);
+        reject(unavailable("Redis cannot be reached", lastError));
+      }, waitMs);
+      const proceed = (): void => {
+        clearTimeout(timer);
+        resolve();
+      };
+      waiting.add(proceed);
+    });
+
+  const sendWhenReady = async <Reply>(
+    send: (redis: RedisClient) => Promise<Reply>,
+    waitMs: number,
+  ): Promise<Reply> => {
+    if (redis.status === "wait" || redis.status === "end")
+      throw unavailable("There is no connection to Redis");
+    const endMs = performance.now() + waitMs;
+    await readyWithin(isOutage() ? Math.min(waitMs, OUTAGE_WAIT_MS) : waitMs);
+    return sendWithin(send, Math.max(0, endMs - performance.now()));
+  };
+
+  return {
+    call(send, limitMs = timeoutMs) {
+      const waitMs = Math.min(limitMs, timeoutMs);
+      return redis.status === "ready" ? sendWithin(send, waitMs) : sendWhenReady(send, waitMs);
     },
   };
 }
@@ -73,5 +92,8 @@ function unavailable(message: string, cause?: Error): TaskStoreError {
 }
 
 function unanswered(timeoutMs: number): TaskStoreError {
-  return new TaskStoreError("store_unknown_outcome", `Redis did not answer within ${timeoutMs} ms`);
+  return new TaskStoreError(
+    "store_unknown_outcome",
+    `Redis did not answer within ${Math.round(timeoutMs)} ms`,
+  );
 }

@@ -1,7 +1,7 @@
 import { TASK_STATUSES } from "@perdure/tasks";
-import type { ClaimedTask, JournalEntries, TaskRef, TaskSnapshot } from "@perdure/tasks";
+import type { ClaimedTask, JournalEntries, TaskRef, TaskSnapshot, TaskStatus } from "@perdure/tasks";
 import { z } from "zod";
-import { wholeText } from "./replies.ts";
+import { RedisReplyError, wholeText } from "./replies.ts";
 
 /** The fields that a reader needs: the snapshot, and whose it is. */
 export const READ_FIELDS = [
@@ -19,38 +19,48 @@ export const READ_FIELDS = [
   "error",
 ] as const;
 
-const absentText = z.string().nullable();
+/**
+ * A snapshot out of the values of {@link READ_FIELDS}, as `HMGET` gives them, of a record that is there. Written out, because each
+ * poll of each client comes through here. Throws a {@link RedisReplyError} that names the field which is not what this version writes.
+ */
+export function toSnapshot(taskId: string, values: readonly (string | null)[]): TaskSnapshot {
+  const [, , status, message, created, updated, ttl, poll, ver, inputs, result, error] = values;
+  if (!isTaskStatus(status)) throw badField("status", status);
+  const snapshot: Mutable<TaskSnapshot> = {
+    taskId,
+    status,
+    createdAtMs: wholeOf("createdAt", created),
+    lastUpdatedAtMs: wholeOf("updatedAt", updated),
+    ttlMs: wholeOf("ttl", ttl),
+    pollIntervalMs: wholeOf("poll", poll),
+    ver: wholeOf("ver", ver),
+  };
+  if (typeof message === "string") snapshot.statusMessage = message;
+  if (typeof inputs === "string") snapshot.inputRequests = inputs;
+  if (typeof result === "string") snapshot.result = result;
+  if (typeof error === "string") snapshot.error = error;
+  return snapshot;
+}
 
-/** The values of {@link READ_FIELDS}, as `HMGET` gives them, of a record that is there. */
-export const readRecord = z
-  .tuple([
-    z.string(),
-    z.null(),
-    z.enum(TASK_STATUSES),
-    absentText,
-    wholeText,
-    wholeText,
-    wholeText,
-    wholeText,
-    wholeText,
-    absentText,
-    absentText,
-    absentText,
-  ])
-  .transform(
-    ([, , status, message, created, updated, ttlMs, pollIntervalMs, ver, inputs, result, error]) => ({
-      status,
-      createdAtMs: created,
-      lastUpdatedAtMs: updated,
-      ttlMs,
-      pollIntervalMs,
-      ver,
-      ...(message !== null && { statusMessage: message }),
-      ...(inputs !== null && { inputRequests: inputs }),
-      ...(result !== null && { result }),
-      ...(error !== null && { error }),
-    }),
-  ) satisfies z.ZodType<Omit<TaskSnapshot, "taskId">>;
+type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
+type Field = (typeof READ_FIELDS)[number];
+
+const STATUSES: ReadonlySet<unknown> = new Set(TASK_STATUSES);
+
+function isTaskStatus(value: unknown): value is TaskStatus {
+  return STATUSES.has(value);
+}
+
+function wholeOf(field: Field, text: string | null | undefined): number {
+  if (typeof text !== "string" || !/^\d+$/.test(text)) throw badField(field, text);
+  return Number(text);
+}
+
+function badField(field: Field, value: unknown): RedisReplyError {
+  return new RedisReplyError("read", {
+    cause: new TypeError(`The record's ${field} is ${JSON.stringify(value)}`),
+  });
+}
 
 const scopesText = z
   .string()

@@ -2,7 +2,7 @@ import { MOVES, TASK_STATUSES, TaskStoreError, mintNonce, tenantRefOf } from "@p
 import type { CreateReply, ReadReply, TaskAddress, TaskRef, TaskStore } from "@perdure/tasks";
 import { z } from "zod";
 import { createAdmission } from "./admission.ts";
-import { READ_FIELDS, readRecord } from "./record.ts";
+import { READ_FIELDS, toSnapshot } from "./record.ts";
 import { absent, parseReply, verdict, whole } from "./replies.ts";
 import type { RedisStore } from "./redis-store.ts";
 
@@ -41,7 +41,7 @@ export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore
     const [principal, expired] = values;
     if (principal !== owner.principal) return { verdict: "unknown" };
     if (expired !== null) return { verdict: "expired" };
-    return { verdict: "found", snapshot: { taskId, ...parseReply("read", readRecord, values) } };
+    return { verdict: "found", snapshot: toSnapshot(taskId, values) };
   };
 
   const existing = async (address: TaskAddress): Promise<CreateReply> => {
