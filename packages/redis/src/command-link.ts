@@ -39,15 +39,16 @@ export function createCommandLink(redis: RedisClient, timeoutMs: number): Comman
   const sendWithin = <Reply>(send: (redis: RedisClient) => Promise<Reply>, waitMs: number): Promise<Reply> =>
     new Promise((resolve, reject) => {
       const timer = setTimeout(() => reject(unanswered(waitMs)), waitMs);
+      const succeed = (reply: Reply): void => {
+        clearTimeout(timer);
+        resolve(reply);
+      };
       const fail = (error: unknown): void => {
         clearTimeout(timer);
         reject(toStoreError(error));
       };
       try {
-        send(redis).then((reply) => {
-          clearTimeout(timer);
-          resolve(reply);
-        }, fail);
+        send(redis).then(succeed, fail);
       } catch (error) {
         fail(error);
       }
