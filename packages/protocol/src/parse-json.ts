@@ -24,38 +24,39 @@ export const DEFAULT_JSON_LIMITS: JsonLimits = { maxDepth: 64, maxNodes: 20_000 
  */
 export function parseJson(text: string, limits: JsonLimits = DEFAULT_JSON_LIMITS): unknown {
   if (!text.isWellFormed()) throw notJson();
-  assertWithin(text, limits);
+  const nodes = countWithin(text, limits);
+  let value: unknown;
   try {
-    const value: unknown = JSON.parse(text);
-    return value;
+    value = JSON.parse(text);
   } catch {
     throw notJson();
   }
+  const made = countMade(value, HALF_PAIR.test(text));
+  // Of members of one name only the last is made.
+  if (made !== nodes) throw wireErrors.invalidRequest("Invalid request: an object has a name twice");
+  return value;
 }
+
+/** Half of a surrogate pair gets into a well-formed text by an escape alone. */
+const HALF_PAIR = /\\u[dD][89a-fA-F]/;
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
-const COLON = 0x3a;
 const OPEN_LIST = 0x5b;
 const BACKSLASH = 0x5c;
 const CLOSE_LIST = 0x5d;
 const OPEN_OBJECT = 0x7b;
 const CLOSE_OBJECT = 0x7d;
 
-/** Names seen in each open object; `undefined` for an open list. */
-type Open = Set<string> | undefined;
-
 /**
- * Looks at structure alone: where strings begin and end, and at `{ } [ ] , :`. It reads broken JSON as well as it can
- * and leaves the verdict on it to `JSON.parse`.
+ * How many values the text has. It looks at structure alone: at where strings begin and end, and at `{ } [ ] ,`; it reads
+ * broken JSON as well as it can and leaves the verdict on it to `JSON.parse`.
  */
-function assertWithin(text: string, { maxDepth, maxNodes }: JsonLimits): void {
-  const open: Open[] = [];
+function countWithin(text: string, { maxDepth, maxNodes }: JsonLimits): number {
+  let depth = 0;
   let nodes = 1;
   /** Right after an opening bracket: anything but its closing one is a first value. */
   let isFirst = false;
-  /** In an object, where a name is due. */
-  let nameIsNext = false;
 
   for (let at = 0; at < text.length; at++) {
     const char = text.charCodeAt(at);
@@ -64,70 +65,52 @@ function assertWithin(text: string, { maxDepth, maxNodes }: JsonLimits): void {
       isFirst = false;
       if (char !== CLOSE_LIST && char !== CLOSE_OBJECT) nodes++;
     }
-    switch (char) {
-      case QUOTE: {
-        const end = stringEnd(text, at);
-        const names = nameIsNext ? open.at(-1) : undefined;
-        const content = checkedString(text.slice(at, end + 1), names !== undefined);
-        if (names?.has(content))
-          throw wireErrors.invalidRequest("Invalid request: an object has a name twice");
-        names?.add(content);
-        nameIsNext = false;
-        at = end;
-        break;
+    if (char === QUOTE) at = stringEnd(text, at);
+    else if (char === COMMA) nodes++;
+    else if (char === OPEN_LIST || char === OPEN_OBJECT) {
+      depth++;
+      isFirst = true;
+      if (depth > maxDepth) {
+        throw wireErrors.invalidRequest(`Invalid request: the body is nested over ${maxDepth} levels deep`);
       }
-      case OPEN_LIST:
-      case OPEN_OBJECT:
-        open.push(char === OPEN_OBJECT ? new Set() : undefined);
-        if (open.length > maxDepth) {
-          throw wireErrors.invalidRequest(`Invalid request: the body is nested over ${maxDepth} levels deep`);
-        }
-        isFirst = true;
-        nameIsNext = char === OPEN_OBJECT;
-        break;
-      case CLOSE_LIST:
-      case CLOSE_OBJECT:
-        open.pop();
-        nameIsNext = false;
-        break;
-      case COMMA:
-        nodes++;
-        nameIsNext = open.at(-1) !== undefined;
-        break;
-      case COLON:
-        nameIsNext = false;
-        break;
-    }
+    } else if (char === CLOSE_LIST || char === CLOSE_OBJECT) depth--;
     if (nodes > maxNodes)
       throw wireErrors.invalidRequest(`Invalid request: the body has over ${maxNodes} values`);
   }
+  return nodes;
 }
 
 /** Where the string that begins at `start` has its closing quote. Throws `parseError` when it has none. */
 function stringEnd(text: string, start: number): number {
-  for (let at = start + 1; at < text.length; at++) {
-    const char = text.charCodeAt(at);
-    if (char === QUOTE) return at;
-    if (char === BACKSLASH) at++;
-  }
-  throw notJson();
+  let end = text.indexOf('"', start + 1);
+  while (end >= 0 && isEscaped(text, end)) end = text.indexOf('"', end + 1);
+  if (end < 0) throw notJson();
+  return end;
 }
 
-/** A string literal's content if it has escapes or is wanted, checked for half a surrogate pair. */
-function checkedString(literal: string, isWanted: boolean): string {
-  if (!literal.includes("\\")) return isWanted ? literal.slice(1, -1) : "";
-  if (!isWanted && !/\\u[dD][89a-fA-F]/.test(literal)) return "";
-  let content: unknown;
-  try {
-    content = JSON.parse(literal);
-  } catch {
-    throw notJson();
+/** An odd number of backslashes in front. They are within the string: its own quote stops the count. */
+function isEscaped(text: string, quote: number): boolean {
+  let at = quote;
+  while (text.charCodeAt(at - 1) === BACKSLASH) at--;
+  return (quote - at) % 2 === 1;
+}
+
+/** How many values there are. Throws `invalidRequest` for a string, or a name, with half of a surrogate pair. */
+function countMade(value: unknown, mayHaveHalves: boolean): number {
+  if (typeof value === "string") {
+    if (mayHaveHalves) assertWhole(value);
+    return 1;
   }
-  if (typeof content !== "string") throw notJson();
-  if (!content.isWellFormed()) {
-    throw wireErrors.invalidRequest("Invalid request: a string has half of a surrogate pair");
-  }
-  return content;
+  if (typeof value !== "object" || value === null) return 1;
+  let nodes = 1;
+  if (mayHaveHalves) Object.keys(value).forEach(assertWhole);
+  for (const inner of Object.values(value)) nodes += countMade(inner, mayHaveHalves);
+  return nodes;
+}
+
+function assertWhole(text: string): void {
+  if (text.isWellFormed()) return;
+  throw wireErrors.invalidRequest("Invalid request: a string has half of a surrogate pair");
 }
 
 function notJson(): Error {
