@@ -7,7 +7,6 @@ import { SYSTEM_CLOCK } from "./api-deps.ts";
 import { createApi } from "./create-api.ts";
 import { identityOf } from "./identity-of.ts";
 import { createOriginGuard } from "./identity/origin-guard.ts";
-import type { TokenVerifier } from "./identity/token-verifier.ts";
 import { sealOf } from "./seal-of.ts";
 
 /** What a replica is made of beside its configuration. */
@@ -46,6 +45,7 @@ export function createReplica({
   tracing,
 }: ReplicaParts): Replica {
   const { verifier, resourceMetadata } = identityOf(config, log);
+  metrics.watchTokenCache(() => verifier.stats());
   const { host, port, serverName: name, instructions } = config;
   const api = createApi({
     server: {
@@ -68,7 +68,7 @@ export function createReplica({
     hints,
     rates,
     catalog,
-    verifier: counted(verifier, metrics),
+    verifier,
     originGuard: createOriginGuard(config),
     seal: sealOf(config, log),
     log,
@@ -93,19 +93,6 @@ export function createReplica({
       ...(api.isListening ? [] : ["The MCP endpoint is not listening"]),
       ...verifier.problems(),
     ],
-  };
-}
-
-/** A remembered token is answered within the call; so the count of hits has moved by then, or it was a miss. */
-function counted(verifier: TokenVerifier, metrics: Metrics): TokenVerifier {
-  return {
-    ...verifier,
-    verify(authorization) {
-      const { hits } = verifier.stats();
-      const verdict = verifier.verify(authorization);
-      metrics.tokenCache.inc({ result: verifier.stats().hits > hits ? "hit" : "miss" });
-      return verdict;
-    },
   };
 }
 

@@ -14,6 +14,8 @@ export interface Log {
   readonly warn: Write;
   readonly error: Write;
   readonly fatal: Write;
+  /** False when lines of this level are not written: there is no need to make one. */
+  readonly writes: (level: "debug" | "info" | "warn" | "error") => boolean;
   /** A log whose lines all carry `bindings`: `{ requestId }`, `{ taskId, tool }`. */
   child(bindings: Readonly<Record<string, unknown>>): Log;
 }
@@ -55,6 +57,7 @@ function wrap(logger: Logger): Log {
     warn: (data, message) => logger.warn(data, message),
     error: (data, message) => logger.error(data, message),
     fatal: (data, message) => logger.fatal(data, message),
+    writes: (level) => logger.isLevelEnabled(level),
     child: (bindings) => wrap(logger.child(bindings)),
   };
 }

@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, Counter, Gauge, Histogram, Registry } from "prom-client";
 import { createQueueGauges } from "./queue-gauges.ts";
+import { createTokenCacheCounter } from "./token-cache-counter.ts";
 import type { Role } from "./variables.ts";
 
 /** The metrics of a process. A tenant, a principal and a task id are never labels. */
@@ -25,6 +26,9 @@ export function createMetrics({ role }: { readonly role: Role }) {
 
     /** Fed at each scrape, once `watchQueue` was called. */
     ...createQueueGauges(registers),
+
+    /** Fed at each scrape, once `watchTokenCache` was called. */
+    ...createTokenCacheCounter(registers),
 
     /** `method`: a known JSON-RPC method, or `"other"`; `code`: the HTTP status. */
     httpRequests: new Counter({
@@ -84,13 +88,6 @@ export function createMetrics({ role }: { readonly role: Role }) {
       name: "perdure_hint_lag_seconds",
       help: "Time from a task's change to the frame that told a listener",
       buckets: SECONDS,
-      registers,
-    }),
-    /** `result`: `"hit"` or `"miss"`. */
-    tokenCache: new Counter({
-      name: "perdure_token_cache_total",
-      help: "Look-ups of verified tokens",
-      labelNames: ["result"] as const,
       registers,
     }),
     /** `command`: the name of a script, `read`, or `send-wake-up`. */

@@ -19,5 +19,15 @@ export function mintNonce(): string {
 
 /** The fixed-length stand-in for a tenant in keys, channels, jobs and logs: 22 characters of SHA-256. */
 export function tenantRefOf(tenant: string): string {
-  return hash("sha256", tenant, "base64url").slice(0, 22);
+  let ref = knownRefs.get(tenant);
+  if (ref === undefined) {
+    ref = hash("sha256", tenant, "base64url").slice(0, 22);
+    if (knownRefs.size >= KNOWN_REFS) knownRefs.clear();
+    knownRefs.set(tenant, ref);
+  }
+  return ref;
 }
+
+/** Refs that were asked for lately: each step of a task asks. */
+const KNOWN_REFS = 1000;
+const knownRefs = new Map<string, string>();

@@ -17,13 +17,13 @@ import type { Identity } from "../identity/identity.ts";
 import type { OriginGuard } from "../identity/origin-guard.ts";
 import type { TokenVerifier } from "../identity/token-verifier.ts";
 import type { Method } from "../methods/method.ts";
+import { ServedCall } from "./served-call.ts";
 import { allowOrigin, isPreflight, setPreflightHeaders } from "./cross-origin.ts";
 import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { RequestAborted, readBody } from "./read-body.ts";
-import { assertAcceptable, createReply } from "./reply.ts";
-import type { Reply } from "./reply.ts";
-import { createRequestIds, createRequestRecord } from "./request-record.ts";
-import type { RequestRecord } from "./request-record.ts";
+import { headerValues } from "./header-values.ts";
+import { Reply, assertAcceptable } from "./reply.ts";
+import { RequestRecord, createRequestIds } from "./request-record.ts";
 import { startRequestSpan } from "./request-span.ts";
 import type { RequestSpan } from "./request-span.ts";
 import { refusalOf, wireErrorOf } from "./wire-failure.ts";
@@ -58,9 +58,8 @@ export function createEndpoint(deps: EndpointDeps): Endpoint {
   const nextRequestId = createRequestIds();
   return async (request, response) => {
     const requestId = nextRequestId();
-    response.setHeader("x-request-id", requestId);
-    const reply = createReply(request, response, { nowMs: clock.monotonicMs, isStopping });
-    const record = createRequestRecord({ requestId, clock, log: deps.log, metrics: deps.metrics });
+    const reply = new Reply(request, response, { requestId, nowMs: clock.monotonicMs, isStopping });
+    const record = new RequestRecord(requestId, deps);
     try {
       await serve(deps, { request, response, reply, record });
     } catch (error) {
@@ -85,14 +84,14 @@ async function serve(deps: EndpointDeps, exchange: Exchange): Promise<void> {
   const { request, response, reply, record } = exchange;
   const preflight = isPreflight(request);
   if (request.method !== "POST" && !preflight) throw wireErrors.methodNotAllowed();
-  const guarded = deps.originGuard.check(request.headersDistinct["host"], request.headersDistinct["origin"]);
+  const guarded = deps.originGuard.check(headerValues(request, "host"), headerValues(request, "origin"));
   if (guarded.verdict === "refused") throw wireErrors.forbidden(guarded.description);
   allowOrigin(request, response);
   if (preflight) {
     setPreflightHeaders(request, response);
     return reply.sendEmpty(204);
   }
-  const verdict = await deps.verifier.verify(request.headersDistinct["authorization"]);
+  const verdict = await deps.verifier.verify(headerValues(request, "authorization"));
   if (verdict.verdict === "refused") throw refusalOf(verdict);
 
   assertAcceptable(request);
@@ -127,9 +126,9 @@ async function checkAndServe(
   exchange: Exchange,
   { message, identity, meta, span }: Traced,
 ): Promise<void> {
-  const { request, reply, record } = exchange;
+  const { request, reply } = exchange;
   const { id, method: name } = message;
-  const readHeader: HeaderReader = (header) => request.headersDistinct[header] ?? [];
+  const readHeader: HeaderReader = (header) => headerValues(request, header);
   checkVersion(readHeader, meta);
   checkRoutingHeaders(readHeader, name, message.params);
   const params = message.params ?? {};
@@ -148,27 +147,16 @@ async function checkAndServe(
     throw wireErrors.rateLimited(rate.retryAfterMs, `Too many requests of this ${rate.limit}`);
   }
 
-  const result = await method.serve({
+  const idempotencyKey = idempotencyKeyOf(readHeader, params);
+  const call = new ServedCall(exchange, span, {
     id,
     method: name,
     params,
     meta,
     identity,
     owner,
-    idempotencyKey: idempotencyKeyOf(readHeader, params),
-    get clientGone() {
-      return reply.clientGone;
-    },
-    get mayStream() {
-      return reply.mayStream;
-    },
-    notify: reply.notify,
-    openStream: reply.openStream,
-    trace: span.trace,
-    note(fields) {
-      record.note(fields);
-      span.note(fields);
-    },
+    idempotencyKey,
   });
+  const result = await method.serve(call);
   if (result !== undefined) reply.sendResult(id, result);
 }

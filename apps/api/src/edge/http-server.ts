@@ -34,12 +34,16 @@ export interface HttpServerOptions {
 const LIMITS = { keepAliveTimeout: 65_000, maxHeaderSize: 32_768 } as const;
 const READ_WITHIN_MS = { headers: 10_000, request: 30_000 };
 
+/** What is known of an open connection. */
+interface Connection {
+  /** To its latest request; none before the first. */
+  answer: ServerResponse | undefined;
+}
+
 /** An {@link HttpServer} that is not listening yet. */
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { host, port, handle, readWithinMs = READ_WITHIN_MS } = options;
-  const answering = new WeakMap<Socket, ServerResponse>();
-  /** Connections without a first request. For Node these are not idle, and nothing would end them. */
-  const silent = new Set<Socket>();
+  const connections = new Map<Socket, Connection>();
   let isStopping = false;
 
   const limits = {
@@ -49,21 +53,22 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     connectionsCheckingInterval: Math.ceil(readWithinMs.headers / 5),
   };
   const server = createServer(limits, (request, response) => {
-    silent.delete(request.socket);
-    answering.set(request.socket, response);
-    response.once("close", () => {
-      // A response that began before the stop has promised to keep its connection: nothing else would close it.
-      if (isStopping) setImmediate(() => server.closeIdleConnections());
-    });
+    const connection = connections.get(request.socket);
+    if (connection) connection.answer = response;
+    response.on("close", onAnswered);
     handle(request, response);
   });
+  const onAnswered = (): void => {
+    // A response that began before the stop has promised to keep its connection: nothing else would close it.
+    if (isStopping) setImmediate(() => server.closeIdleConnections());
+  };
   server.on("connection", (socket) => {
-    silent.add(socket);
-    socket.once("close", () => silent.delete(socket));
+    connections.set(socket, { answer: undefined });
+    socket.once("close", () => connections.delete(socket));
   });
   server.on("clientError", (error: NodeJS.ErrnoException, socket: Socket) => {
-    const response = answering.get(socket);
-    const isMidway = response !== undefined && response.headersSent && !response.writableFinished;
+    const answer = connections.get(socket)?.answer;
+    const isMidway = answer !== undefined && answer.headersSent && !answer.writableFinished;
     if (!socket.writable || isMidway) socket.destroy();
     else socket.end(refusalText(error.code));
   });
@@ -74,7 +79,8 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const { promise, resolve } = Promise.withResolvers<void>();
     server.close(() => resolve());
     server.closeIdleConnections();
-    for (const socket of silent) if (socket.bytesRead === 0) socket.destroy();
+    // For Node a connection without a first request is not idle, and nothing would end it.
+    for (const [socket, { answer }] of connections) if (!answer && socket.bytesRead === 0) socket.destroy();
     const timer = setTimeout(() => server.closeAllConnections(), deadlineMs);
     await promise;
     clearTimeout(timer);

@@ -3,6 +3,7 @@ import express from "express";
 import type { ErrorRequestHandler, RequestHandler } from "express";
 import type { ServerOptions } from "../api-deps.ts";
 import type { OriginGuard } from "../identity/origin-guard.ts";
+import { headerValues } from "./header-values.ts";
 
 /** What the other paths stand on. */
 export interface OtherPathsDeps {
@@ -22,7 +23,7 @@ export function createOtherPaths({ resourceMetadata, originGuard }: OtherPathsDe
   app.disable("x-powered-by");
   app.disable("etag");
   const checkHost: RequestHandler = (request, response, next) => {
-    const verdict = originGuard.check(request.headersDistinct["host"], undefined);
+    const verdict = originGuard.check(headerValues(request, "host"), undefined);
     if (verdict.verdict === "ok") next();
     else response.status(403).json({ error: verdict.description });
   };

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import { wireErrors } from "@perdure/protocol";
+import { headerValues } from "./header-values.ts";
 
 /** The client went away before its request was whole: there is nobody to answer. */
 export class RequestAborted extends Error {
@@ -18,7 +19,7 @@ const DISCARD_FACTOR = 4;
  * {@link RequestAborted} when the client is gone. Never holds more than `maxBytes`.
  */
 export async function readBody(request: IncomingMessage, maxBytes: number): Promise<string> {
-  const types = request.headersDistinct["content-type"] ?? [];
+  const types = headerValues(request, "content-type");
   if (types.length !== 1 || !JSON_TYPE.test(types[0] ?? "")) throw wireErrors.unsupportedMediaType();
   const encoding = request.headers["content-encoding"];
   if (encoding !== undefined && encoding.toLowerCase() !== "identity") {

@@ -1,4 +1,5 @@
 import type { RequestMeta, WireError } from "@perdure/protocol";
+import { traceIdOf } from "@perdure/runtime";
 import type { TraceParent, Tracing } from "@perdure/runtime";
 
 /** One request as a span, by the semantic conventions for MCP. */
@@ -30,6 +31,7 @@ export function startRequestSpan(
   const { traceparent, tracestate } = meta;
   const parent =
     traceparent === undefined ? undefined : { traceparent, ...(tracestate !== undefined && { tracestate }) };
+  if (!tracing.isOn) return spanOfNobody(traceIdOf(parent));
   const span = tracing.startSpan(method, {
     kind: "server",
     parent,
@@ -43,9 +45,8 @@ export function startRequestSpan(
   });
   return {
     trace: span.parentOfNext,
-    ids: span.traceId === undefined ? {} : { trace_id: span.traceId },
+    ids: idsOf(span.traceId),
     note({ tool, taskId }) {
-      if (!tracing.isOn) return;
       if (tool !== undefined) {
         span.rename(`${method} ${tool}`);
         span.set({ "gen_ai.tool.name": tool, "gen_ai.operation.name": "execute_tool" });
@@ -53,7 +54,6 @@ export function startRequestSpan(
       if (taskId !== undefined) span.set({ "perdure.task.id": taskId });
     },
     async run(work) {
-      if (!tracing.isOn) return work();
       try {
         return await span.within(work);
       } catch (error) {
@@ -67,3 +67,16 @@ export function startRequestSpan(
     },
   };
 }
+
+/** While tracing is off, log lines still say which of the client's traces they belong to. */
+function spanOfNobody(traceId: string | undefined): RequestSpan {
+  return { trace: undefined, ids: idsOf(traceId), note: nothing, run: (work) => work() };
+}
+
+function nothing(): void {}
+
+function idsOf(traceId: string | undefined): RequestSpan["ids"] {
+  return traceId === undefined ? NO_IDS : { trace_id: traceId };
+}
+
+const NO_IDS = {};

@@ -18,14 +18,14 @@ export interface Call {
   /** True when the client accepts an SSE stream. */
   readonly mayStream: boolean;
   /** Says something before the answer; see `Reply.notify`. */
-  readonly notify: (method: string, paramsJson: string) => void;
-  readonly openStream: (events?: Partial<SseEvents>) => SseStream;
+  notify(method: string, paramsJson: string): void;
+  openStream(events?: Partial<SseEvents>): SseStream;
   /** The client's own name for this call; the same again is answered with what the first one made. */
   readonly idempotencyKey: string | undefined;
   /** What a task made by this call continues from; none when this process makes no traces. */
   readonly trace: TraceParent | undefined;
   /** Adds to the request's log line: ids, never arguments. */
-  readonly note: (fields: Readonly<Record<string, string>>) => void;
+  note(fields: Readonly<Record<string, string>>): void;
 }
 
 /** One JSON-RPC method. The three checks see params that nobody has validated yet. */

@@ -1,4 +1,4 @@
-import type { ServerResponse } from "node:http";
+import type { OutgoingHttpHeaders, ServerResponse } from "node:http";
 import { SSE_KEEP_ALIVE, sseEvent } from "@perdure/protocol";
 
 /** One SSE response. Sending never blocks and never throws; a stream that is closed swallows what is sent. */
@@ -27,8 +27,8 @@ export interface SseEvents {
   readonly onClose?: () => void;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
-  /** The connection is not kept after the end. */
-  readonly closeConnection?: boolean;
+  /** Beside those of every stream. */
+  readonly headers?: OutgoingHttpHeaders;
 }
 
 const HEADERS = {
@@ -44,7 +44,7 @@ export function openSseStream(response: ServerResponse, events: SseEvents): SseS
   let stalledSinceMs: number | undefined;
   let isEnded = false;
 
-  response.writeHead(200, events.closeConnection ? { ...HEADERS, connection: "close" } : HEADERS);
+  response.writeHead(200, { ...HEADERS, ...events.headers });
   response.flushHeaders();
   response.socket?.setNoDelay(true);
   response.on("drain", () => {
