@@ -23,13 +23,25 @@ export interface ConnectionOptions {
  * what was sent is sent again after a reconnect, a few times. A server that falls silent is left.
  */
 export function createCommandConnection(options: ConnectionOptions): RedisClient {
-  return create(options, {
-    connectionName: "perdure:commands",
+  return create(options, pipelined("perdure:commands", options));
+}
+
+/**
+ * The same for BullMQ's queues alone: BullMQ defines some sixty scripts on its connection, and the client library copies
+ * each of them for each batch of commands. Polls need not pay for that.
+ */
+export function createQueueConnection(options: ConnectionOptions): RedisClient {
+  return create(options, pipelined("perdure:queues", options));
+}
+
+function pipelined(connectionName: string, { commandTimeoutMs }: ConnectionOptions): RedisOptions {
+  return {
+    connectionName,
     enableOfflineQueue: false,
     enableAutoPipelining: true,
     maxRetriesPerRequest: 4,
-    socketTimeout: 2 * options.commandTimeoutMs,
-  });
+    socketTimeout: 2 * commandTimeoutMs,
+  };
 }
 
 /**
