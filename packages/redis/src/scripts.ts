@@ -70,12 +70,12 @@ export interface LoadOptions {
 
 /** Reads `lua/` and gives its scripts on the link. They survive `SCRIPT FLUSH` and a server that never saw them. */
 export function loadScripts(link: CommandLink, { isAudited = false }: LoadOptions = {}): Scripts {
-  const prelude = PRELUDES.map(readLua).join("\n");
+  const prelude = PRELUDES.map(readLua).flatMap(definitionsOf);
   const loaded = new Map<string, LoadedScript>();
   for (const [name, names] of Object.entries(ARGUMENTS)) {
     const lua = readLua(name);
     assertUnpacks(name, lua, names);
-    const text = `${prelude}\n${isAudited ? audited(name, lua, names) : lua}`;
+    const text = withWhatItNeeds(isAudited ? audited(name, lua, names) : lua, prelude);
     loaded.set(name, { names, text, sha: createHash("sha1").update(text).digest("hex") });
   }
 
@@ -101,6 +101,34 @@ const LUA = new URL("../lua/", import.meta.url);
 
 function readLua(name: string): string {
   return readFileSync(new URL(`${name}.lua`, LUA), "utf8");
+}
+
+interface Definition {
+  readonly names: readonly string[];
+  readonly text: string;
+}
+
+/** The locals of a prelude, each with its text, in their order. */
+function definitionsOf(lua: string): Definition[] {
+  const code = lua.replaceAll(/^--\[\[.*?^\]\]\n/gms, "").replaceAll(/^--.*\n/gm, "");
+  return code
+    .split(/^(?=local )/m)
+    .filter((text) => text.trim() !== "")
+    .map((text) => ({ text, names: namesDefinedBy(text) }));
+}
+
+function namesDefinedBy(definition: string): string[] {
+  const [, called, listed = ""] = /^local (?:function (\w+)|([\w, ]+?) =)/.exec(definition) ?? [];
+  return called === undefined ? listed.split(", ") : [called];
+}
+
+/** Redis makes a function of each `local function` at each run: a script pays only for those that it comes to call. */
+function withWhatItNeeds(lua: string, prelude: readonly Definition[]): string {
+  return prelude.reduceRight(
+    (text, definition) =>
+      definition.names.some((name) => new RegExp(`\\b${name}\\b`).test(text)) ? definition.text + text : text,
+    lua,
+  );
 }
 
 /** What the audit tells of a script's arguments. */

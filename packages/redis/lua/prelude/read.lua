@@ -1,5 +1,6 @@
 --[[
-  What every script can say of a task before it writes. The loader puts both preludes before each script.
+  What every script can say of a task before it writes. The loader puts before each script what it
+  comes to use of the preludes, by name, and not the comments.
 
   KEYS of every script
     due     {sNN}:due                        zset: <tenantRef>:<taskId> by the time it must be looked at next
