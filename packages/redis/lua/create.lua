@@ -1,8 +1,9 @@
 --[[
   Writes a new task, queued. The id makes it idempotent: the first create of an id wins, and its reply is said again.
-  So does a client's idempotency key, for as long as the task it made is kept.
+  So does a client's idempotency key, for as long as the task it made is kept. Nobody is told by a hint: nobody can listen
+  to an id that has not been given out.
 
-  KEYS   due, record, counts, waiting, sameAs: the idempotency key's; any when digest is ""
+  KEYS   due, record, counts, waiting; sameAs: the idempotency key's, none when digest is ""
   ARGV   status: of a new task; tenant .. capabilities: as they came; prepared: "" when there is none;
          ttlMs, pollIntervalMs, rewakeMs: until the reconciler sends the wake-up again;
          maxOpen: tasks that have not ended, of one tenant, 0 for any number; digest: of what is asked under the key
@@ -48,5 +49,4 @@ redis.call("HSET", RECORD, unpack(fields))
 if digest ~= "" then redis.call("SET", KEYS[5], TASK_ID .. " " .. digest) end
 count("open", 1)
 lookAgain({ expiresAt = NOW + ttlMs }, NOW + rewakeMs)
-redis.call("PUBLISH", SHARD .. ":hints:" .. TENANT_REF, TASK_ID .. "|1|" .. status)
 return { "created", NOW, count("queued", 1) }

@@ -1,5 +1,5 @@
 import { tenantRefOf } from "@perdure/tasks";
-import type { Hint } from "@perdure/tasks";
+import type { Hint, NewTask } from "@perdure/tasks";
 import { startRedis, until } from "@perdure/testkit";
 import type { RunningRedis } from "@perdure/testkit";
 import { Redis } from "ioredis";
@@ -30,6 +30,11 @@ beforeEach(async () => {
 });
 afterEach(() => tasks.stop());
 
+/** Makes a change that listeners are told of: nobody is told of a creation. */
+async function change(task: NewTask): Promise<void> {
+  await tasks.store.create(task);
+  await tasks.store.cancel(task, "no");
+}
 const channels = async (): Promise<string[]> => (await admin.pubsub("CHANNELS")).map(String);
 const killSubscribers = () => admin.call("CLIENT", "KILL", "TYPE", "pubsub");
 
@@ -59,9 +64,9 @@ test("one that leaves and comes back at once hears", async () => {
   const heard: Hint[] = [];
   (await tasks.hints.listen(ref.tenantRef, () => {}))();
   const end = await tasks.hints.listen(ref.tenantRef, (hint) => heard.push(hint));
-  await tasks.store.create(task);
+  await change(task);
   await until(() => heard.length > 0, { what: "the hint" });
-  expect(heard).toEqual([{ taskId: task.taskId, ver: 1, status: "working" }]);
+  expect(heard).toEqual([{ taskId: task.taskId, ver: 2, status: "cancelled" }]);
   end();
 });
 
@@ -79,7 +84,7 @@ test("I14: after a broken connection hints come again, and whoever asked to know
   await killSubscribers();
   await told.promise;
   expect(await Promise.all(seenAtLoss)).toEqual([[`{s00}:hints:${ref.tenantRef}`]]);
-  await tasks.store.create(task);
+  await change(task);
   await until(() => heard.length > 0, { what: "the hint" });
 
   forget();
@@ -116,8 +121,8 @@ test("a listener that throws, and a message that is no hint, disturb nobody", as
   for (const message of ["", "x", "a|b|c", "id|1|paused", "id|-1|working", "id|1|working|more"]) {
     await admin.publish(`{s00}:hints:${ref.tenantRef}`, message);
   }
-  await tasks.store.create(task);
+  await change(task);
   await until(() => heard.length > 0, { what: "the hint" });
-  expect(heard).toEqual([{ taskId: task.taskId, ver: 1, status: "working" }]);
+  expect(heard).toEqual([{ taskId: task.taskId, ver: 2, status: "cancelled" }]);
   expect(errors.map(({ message }) => message)).toEqual(["a listener's own fault"]);
 });

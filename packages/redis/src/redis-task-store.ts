@@ -58,9 +58,11 @@ export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore
     async create({ taskId, owner, scopes, prepared = "", ttlMs, pollIntervalMs, ...asAsked }) {
       await admission.assertRoom();
       const ref = { tenantRef: tenantRefOf(owner.tenant), taskId };
-      const { key = "", digest = "" } = asAsked.idempotency ?? {};
+      const { idempotency } = asAsked;
+      const sameAs =
+        idempotency && keys.sameAs(ref.tenantRef, JSON.stringify([owner.principal, idempotency.key]));
       const reply = await scripts.run("create", {
-        keys: [...keys.ofTask(ref), keys.sameAs(ref.tenantRef, JSON.stringify([owner.principal, key]))],
+        keys: [...keys.ofTask(ref), ...(sameAs === undefined ? [] : [sameAs])],
         args: {
           status: MOVES.create.to,
           ...owner,
@@ -74,7 +76,7 @@ export function createRedisTaskStore({ link, scripts, keys, policy }: RedisStore
           pollIntervalMs,
           rewakeMs,
           maxOpen: policy.tenantMaxOpen,
-          digest,
+          digest: idempotency?.digest ?? "",
         },
       });
       const parsed = parseReply("create", createReply, reply);

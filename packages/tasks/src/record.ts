@@ -119,7 +119,7 @@ export interface WakeUp {
   readonly depth?: number;
 }
 
-/** Says that a task has changed. It may never come, and never carries a body. */
+/** Says that a task has changed since it was created. It may never come, and never carries a body. */
 export interface Hint {
   readonly taskId: string;
   readonly ver: number;
