@@ -8,7 +8,7 @@ import {
   parseRequestMeta,
   wireErrors,
 } from "@perdure/protocol";
-import type { ClientMessage, HeaderReader, RequestMeta } from "@perdure/protocol";
+import type { ClientMessage, HeaderReader, RequestId, RequestMeta } from "@perdure/protocol";
 import type { Log, Metrics, Tracing } from "@perdure/runtime";
 import type { RateLimits } from "@perdure/tasks";
 import type { Clock } from "../api-deps.ts";
@@ -107,13 +107,22 @@ interface Asked {
   readonly identity: Identity;
 }
 
-async function answer(deps: EndpointDeps, exchange: Exchange, asked: Asked): Promise<void> {
+function answer(deps: EndpointDeps, exchange: Exchange, asked: Asked): Promise<void> {
   const { id, params, method: name } = asked.message;
   const meta = parseRequestMeta(params);
   const method = deps.methods.has(name) ? name : "other";
   const span = startRequestSpan(deps.tracing, { method, id, meta }, wireErrorOf);
   exchange.record.note(span.ids);
-  return span.run(() => checkAndServe(deps, exchange, { ...asked, meta, span }));
+  return span
+    .run(() => checkAndServe(deps, exchange, { ...asked, meta, span }))
+    .then(sendTo(exchange.reply, id));
+}
+
+/** A stream's result comes when it ends, perhaps in days: until then nothing of its request is held by this. */
+function sendTo(reply: Reply, id: RequestId): (result: string | undefined) => void {
+  return (result) => {
+    if (result !== undefined) reply.sendResult(id, result);
+  };
 }
 
 interface Traced extends Asked {
@@ -125,8 +134,8 @@ async function checkAndServe(
   deps: EndpointDeps,
   exchange: Exchange,
   { message, identity, meta, span }: Traced,
-): Promise<void> {
-  const { request, reply } = exchange;
+): Promise<string | undefined> {
+  const { request } = exchange;
   const { id, method: name } = message;
   const readHeader: HeaderReader = (header) => headerValues(request, header);
   checkVersion(readHeader, meta);
@@ -157,6 +166,5 @@ async function checkAndServe(
     owner,
     idempotencyKey,
   });
-  const result = await method.serve(call);
-  if (result !== undefined) reply.sendResult(id, result);
+  return method.serve(call);
 }

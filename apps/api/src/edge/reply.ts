@@ -52,9 +52,9 @@ export class Reply {
     return this.#isGone;
   }
 
-  /** True when the client accepts an SSE stream. */
+  /** True when this is an SSE stream, or the client accepts one. */
   get mayStream(): boolean {
-    return accepts(this.#request.headers.accept, "text/event-stream");
+    return this.isStream || accepts(this.#request.headers.accept, "text/event-stream");
   }
 
   /** The HTTP status that was sent; 0 before. */
@@ -69,12 +69,14 @@ export class Reply {
 
   /** Makes this a stream, now. The caller has asked `mayStream`. */
   openStream(events: Partial<SseEvents> = {}): SseStream {
+    if (this.#stream) return this.#stream;
     const { requestId, nowMs, isStopping } = this.#options;
-    this.#stream ??= openSseStream(this.#response, {
+    this.#stream = openSseStream(this.#response, {
       nowMs,
       ...events,
       headers: { "x-request-id": requestId, ...(isStopping() && { connection: "close" }) },
     });
+    forgetHeaders(this.#request);
     return this.#stream;
   }
 
@@ -114,6 +116,15 @@ export class Reply {
     response.end(body);
   }
 }
+
+/** A stream may last for days: the token that it began with, and what else came with it, is not kept so long. */
+function forgetHeaders(request: IncomingMessage): void {
+  request.rawHeaders = [];
+  request.headers = NO_HEADERS;
+  request.headersDistinct = NO_HEADERS;
+}
+
+const NO_HEADERS = {};
 
 /** Throws `notAcceptable` (406) when the client takes neither of the two forms of a response. A missing header takes all. */
 export function assertAcceptable(request: IncomingMessage): void {

@@ -45,6 +45,10 @@ export class ServedCall implements Call {
     return this.#reply.clientGone;
   }
 
+  get isGone(): boolean {
+    return this.#reply.isGone;
+  }
+
   get mayStream(): boolean {
     return this.#reply.mayStream;
   }

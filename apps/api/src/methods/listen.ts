@@ -37,7 +37,7 @@ export function createListen(deps: ListenDeps): Method {
   const { hub, keeper, ownTasks, results, clock, metrics } = deps;
 
   /** Gives what waits for the stream's end and cleans up: what was needed to open it is not held meanwhile. */
-  const open = async (call: Call): Promise<(() => Promise<void>) | undefined> => {
+  const open = async (call: Call): Promise<(() => Promise<undefined>) | undefined> => {
     const { owner } = call;
     const { notifications } = parseParams(PARAMS["subscriptions/listen"], call.params);
     if (!call.mayStream) throw wireErrors.notAcceptable();
@@ -53,7 +53,7 @@ export function createListen(deps: ListenDeps): Method {
     const { found, close } = await inTime(
       hub.watch({ owner, onSnapshot: listener.offer }, notifications.taskIds ?? []),
     );
-    if (call.clientGone.aborted) {
+    if (call.isGone) {
       close();
       return undefined;
     }
@@ -80,11 +80,8 @@ export function createListen(deps: ListenDeps): Method {
 
   return {
     requiredCapabilities: (params) => (asksForTasks(params) ? TASKS_REQUIRED : undefined),
-    async serve(call) {
-      const ended = await open(call);
-      await ended?.();
-      return undefined;
-    },
+    // No `await` here: it would hold the call as long as the stream.
+    serve: (call) => open(call).then((ended) => ended?.()),
   };
 }
 

@@ -15,6 +15,8 @@ export interface Call {
   readonly owner: Owner;
   /** Aborted when the client went away. */
   readonly clientGone: AbortSignal;
+  /** The same, for those who only want to know by now. */
+  readonly isGone: boolean;
   /** True when the client accepts an SSE stream. */
   readonly mayStream: boolean;
   /** Says something before the answer; see `Reply.notify`. */
