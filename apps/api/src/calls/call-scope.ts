@@ -51,11 +51,31 @@ export function createCallScopes(options: CallScopesOptions): CallScopes {
   };
 }
 
+/** Watches the call from the first time that somebody asks for the signal: what creates a task and gives its handle never does. */
 function openCallScope(call: Call, options: CallScopesOptions, onClose: () => void): CallScope {
+  let watch: CallScope | undefined;
+  let isOpen = true;
+  return {
+    get signal() {
+      watch ??= watchCall(call, options);
+      return watch.signal;
+    },
+    get reason() {
+      return watch?.reason;
+    },
+    close() {
+      if (!isOpen) return;
+      isOpen = false;
+      watch?.close();
+      onClose();
+    },
+  };
+}
+
+function watchCall(call: Call, options: CallScopesOptions): CallScope {
   const { keeper, stopping } = options;
   const controller = new AbortController();
   let reason: EndReason | undefined;
-  let isOpen = true;
   const end = (why: EndReason): void => {
     if (controller.signal.aborted) return;
     reason = why;
@@ -83,14 +103,11 @@ function openCallScope(call: Call, options: CallScopesOptions, onClose: () => vo
       return reason;
     },
     close() {
-      if (!isOpen) return;
-      isOpen = false;
       clearTimeout(deadline);
       clearTimeout(silence);
       call.clientGone.removeEventListener("abort", onGone);
       stopping.removeEventListener("abort", onStopping);
       dropStream?.();
-      onClose();
     },
   };
 }

@@ -10,6 +10,7 @@ import {
 } from "@perdure/protocol";
 import type { ClientMessage, HeaderReader, RequestId, RequestMeta } from "@perdure/protocol";
 import type { Log, Metrics, Tracing } from "@perdure/runtime";
+import { mintNonce } from "@perdure/tasks";
 import type { RateLimits } from "@perdure/tasks";
 import type { Clock } from "../api-deps.ts";
 import { hasScopes } from "../identity/identity.ts";
@@ -23,7 +24,7 @@ import { idempotencyKeyOf } from "./idempotency-key.ts";
 import { RequestAborted, readBody } from "./read-body.ts";
 import { headerValues } from "./header-values.ts";
 import { Reply, assertAcceptable } from "./reply.ts";
-import { RequestRecord, createRequestIds } from "./request-record.ts";
+import { RequestRecord } from "./request-record.ts";
 import { startRequestSpan } from "./request-span.ts";
 import type { RequestSpan } from "./request-span.ts";
 import { refusalOf, wireErrorOf } from "./wire-failure.ts";
@@ -55,9 +56,8 @@ export type Endpoint = (request: IncomingMessage, response: ServerResponse) => P
  */
 export function createEndpoint(deps: EndpointDeps): Endpoint {
   const { clock, isStopping } = deps;
-  const nextRequestId = createRequestIds();
   return async (request, response) => {
-    const requestId = nextRequestId();
+    const requestId = mintNonce();
     const reply = new Reply(request, response, { requestId, nowMs: clock.monotonicMs, isStopping });
     const record = new RequestRecord(requestId, deps);
     try {

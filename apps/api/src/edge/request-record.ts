@@ -1,4 +1,3 @@
-import { randomBytes } from "node:crypto";
 import type { RequestId, WireError } from "@perdure/protocol";
 import type { Log, Metrics } from "@perdure/runtime";
 import type { Clock } from "../api-deps.ts";
@@ -80,23 +79,3 @@ export class RequestRecord {
 
 /** In logs and metrics, where no status could be sent. */
 const CLIENT_GONE = 499;
-
-const ID_BYTES = 9;
-const POOL_BYTES = ID_BYTES * 450;
-
-/**
- * Ids for log lines, told to clients: random, so that they tell nobody how many others there are. The randomness is
- * taken in bulk; asking for it each time would cost more than the rest of a request's checks.
- */
-export function createRequestIds(): () => string {
-  let pool = Buffer.alloc(0);
-  let at = 0;
-  return () => {
-    if (at >= pool.length) {
-      pool = randomBytes(POOL_BYTES);
-      at = 0;
-    }
-    at += ID_BYTES;
-    return pool.toString("base64url", at - ID_BYTES, at);
-  };
-}
