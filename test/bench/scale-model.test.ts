@@ -51,5 +51,5 @@ test("workers are as many as the CPU of the runs asks for, or their slots, which
 
 test("listeners need replicas although nothing happens, and connections grow with processes and shards", () => {
   const need = needOf({ ...DEMAND, tasksPerSecond: 1, listeners: 100_000 }, COSTS);
-  expect(need).toMatchObject({ replicas: 5, workers: 1, shards: 1, connections: 5 * 3 + 4 });
+  expect(need).toMatchObject({ replicas: 5, workers: 1, shards: 1, connections: 5 * 2 + 3 });
 });

@@ -109,11 +109,11 @@ export function needOf(demand: Demand, costs: Costs): Need {
 }
 
 /**
- * Connections of a process. To each node one for commands and one for the queues, and one for hints in a replica; in a worker
- * also BullMQ's own to each node, and one that waits for each shard. One shard on a node is assumed, which is the most.
+ * Connections of a process. One for commands to each node, one for hints in a replica; in a worker BullMQ's own to each node,
+ * and one that waits for each shard. One shard on a node is assumed, which is the most.
  */
 export function connectionsOf(role: "replica" | "worker", shards: number): number {
-  return role === "replica" ? 2 * shards + 1 : 4 * shards;
+  return role === "replica" ? shards + 1 : 3 * shards;
 }
 
 const keptCosts = z.object({

@@ -31,11 +31,12 @@ end
 local limit = tonumber(maxOpen)
 if limit > 0 and tonumber(redis.call("HGET", COUNTS, "open") or 0) >= limit then return { "limited" } end
 
--- The first command writes all or, when Redis is full, nothing.
+-- The first command writes all or, when Redis is full, nothing. Texts, for of each number Redis makes one by printf.
+local now = string.format("%.0f", NOW)
 local fields = {
-  "status", status, "ver", 1, "createdAt", NOW, "updatedAt", NOW, "ttl", ttlMs, "poll", pollIntervalMs,
+  "status", status, "ver", "1", "createdAt", now, "updatedAt", now, "ttl", ttlMs, "poll", pollIntervalMs,
   "tenant", tenant, "principal", principal, "scopes", scopes, "method", method, "params", params, "tool", tool,
-  "capabilities", capabilities, "epoch", 0, "wake", 1, "queuedAt", NOW, "failures", 0, "crashes", 0,
+  "capabilities", capabilities, "epoch", "0", "wake", "1", "queuedAt", now, "failures", "0", "crashes", "0",
 }
 if prepared ~= "" then
   table.insert(fields, "prepared")

@@ -3,6 +3,7 @@ import type { WakeUp, WakeUpConsumer } from "@perdure/tasks";
 import { WaitingError, Worker } from "bullmq";
 import type { Job } from "bullmq";
 import type { RedisClient } from "./connections.ts";
+import { gatherWrites } from "./gather-writes.ts";
 import type { Keys } from "./keys.ts";
 import { WAKE_UP_QUEUE, parseJob } from "./wake-up-jobs.ts";
 import { within } from "./within.ts";
@@ -61,6 +62,8 @@ export function createBullmqWakeUpConsumer(options: WakeUpConsumerOptions): Wake
     inHand.add(work);
     await work;
     inHand.delete(work);
+    // What BullMQ sends now, for this job and for others that end with it.
+    if (connection) gatherWrites(connection);
   };
 
   const openLane = (redis: RedisClient, index: number, handle: Handle): Lane => {

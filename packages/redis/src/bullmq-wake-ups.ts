@@ -6,7 +6,7 @@ import type { CommandLink } from "./command-link.ts";
 import type { Keys } from "./keys.ts";
 import { WAKE_UP_QUEUE, toJob } from "./wake-up-jobs.ts";
 
-/** The connection of the queues, nobody else's, and who is told of troubles. */
+/** The command connection, which the queues share, and who is told of troubles. */
 export interface BullmqWakeUpsDeps {
   readonly redis: RedisClient;
   readonly link: CommandLink;

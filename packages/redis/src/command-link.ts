@@ -1,5 +1,6 @@
 import { TaskStoreError } from "@perdure/tasks";
 import type { RedisClient } from "./connections.ts";
+import { gatherWrites } from "./gather-writes.ts";
 import { toStoreError } from "./store-errors.ts";
 
 /** A connection as the adapters use it: nobody waits on it longer than its time limit. */
@@ -48,6 +49,7 @@ export function createCommandLink(redis: RedisClient, timeoutMs: number): Comman
         reject(toStoreError(error));
       };
       try {
+        gatherWrites(redis);
         send(redis).then(succeed, fail);
       } catch (error) {
         fail(error);

@@ -19,29 +19,16 @@ export interface ConnectionOptions {
 }
 
 /**
- * For commands and scripts, pipelined by themselves. It never queues while it is down, so that what was not sent is known;
+ * For commands and scripts, also those of BullMQ's queues. It never queues while it is down, so that what was not sent is known;
  * what was sent is sent again after a reconnect, a few times. A server that falls silent is left.
  */
 export function createCommandConnection(options: ConnectionOptions): RedisClient {
-  return create(options, pipelined("perdure:commands", options));
-}
-
-/**
- * The same for BullMQ's queues alone: BullMQ defines some sixty scripts on its connection, and the client library copies
- * each of them for each batch of commands. Polls need not pay for that.
- */
-export function createQueueConnection(options: ConnectionOptions): RedisClient {
-  return create(options, pipelined("perdure:queues", options));
-}
-
-function pipelined(connectionName: string, { commandTimeoutMs }: ConnectionOptions): RedisOptions {
-  return {
-    connectionName,
+  return create(options, {
+    connectionName: "perdure:commands",
     enableOfflineQueue: false,
-    enableAutoPipelining: true,
     maxRetriesPerRequest: 4,
-    socketTimeout: 2 * commandTimeoutMs,
-  };
+    socketTimeout: 2 * options.commandTimeoutMs,
+  });
 }
 
 /**
@@ -138,13 +125,7 @@ function createToCluster(
   { onError }: ConnectionOptions,
   role: RedisOptions,
 ): Cluster {
-  const {
-    lazyConnect = true,
-    retryStrategy: _,
-    enableOfflineQueue: __,
-    enableAutoPipelining: ___,
-    ...node
-  } = role;
+  const { lazyConnect = true, retryStrategy: _, enableOfflineQueue: __, ...node } = role;
   const cluster = new Cluster([...hosts], {
     lazyConnect,
     // A node that is being connected to may queue; the link sends nothing while the Cluster as a whole is not there.

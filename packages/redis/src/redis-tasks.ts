@@ -12,12 +12,7 @@ import type { RedisClient } from "./connections.ts";
 import { createBullmqWakeUpConsumer } from "./bullmq-wake-up-consumer.ts";
 import { createBullmqWakeUps } from "./bullmq-wake-ups.ts";
 import { createCommandLink } from "./command-link.ts";
-import {
-  createCommandConnection,
-  createConsumerConnection,
-  createHintConnection,
-  createQueueConnection,
-} from "./connections.ts";
+import { createCommandConnection, createConsumerConnection, createHintConnection } from "./connections.ts";
 import { createKeys } from "./keys.ts";
 import { pinLayout } from "./layout.ts";
 import { createRedisDueTasks } from "./redis-due-tasks.ts";
@@ -118,8 +113,7 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
 
   const redis = createCommandConnection(connectionOptions);
   const link = createCommandLink(redis, commandTimeoutMs);
-  const queueRedis = createQueueConnection(connectionOptions);
-  const opening = [redis, queueRedis].map((connection) => createCommandLink(connection, CONNECT_MS));
+  const opening = createCommandLink(redis, CONNECT_MS);
   const loaded = loadScripts(link, { isAudited: options.audit === "on" });
   const scripts: Scripts = {
     run: (name, run) => timed(onCommand, name, () => loaded.run(name, run)),
@@ -134,12 +128,7 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
     tenantMaxRunning: options.tenantMaxRunning ?? 0,
   };
   const store: RedisStore = { link, scripts, keys, policy };
-  const wakeUps = createBullmqWakeUps({
-    redis: queueRedis,
-    link: createCommandLink(queueRedis, commandTimeoutMs),
-    keys,
-    onError,
-  });
+  const wakeUps = createBullmqWakeUps({ redis, link, keys, onError });
 
   const waiter = createCommandConnection(connectionOptions);
   const waitReplicas = options.waitReplicas ?? 0;
@@ -160,7 +149,7 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
   const stop = async (): Promise<void> => {
     await Promise.all([hints.stop(), wakeUps.stop()]);
     waiter.disconnect();
-    await Promise.all([quit(redis), quit(queueRedis)]);
+    await quit(redis);
   };
 
   const taskStore = confirmedStore(createRedisTaskStore(store), replication);
@@ -196,10 +185,9 @@ export function createRedisTasks(options: RedisTasksOptions): RedisTasks {
       if (redis.status !== "wait" && redis.status !== "end") return;
       // The first attempt may fail; the connection goes on trying, and the link waits for it.
       redis.connect().catch(() => {});
-      queueRedis.connect().catch(() => {});
       if (waitReplicas > 0) waiter.connect().catch(() => {});
       try {
-        await Promise.all(opening.map((opened) => opened.call((connected) => connected.ping())));
+        await opening.call((connected) => connected.ping());
         await assertKeepsTasks({ link, durability });
         await pinLayout(scripts, keys);
         await wakeUps.start();

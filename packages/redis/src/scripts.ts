@@ -83,9 +83,11 @@ export function loadScripts(link: CommandLink, { isAudited = false }: LoadOption
     run(name, { keys, args, rest = [], limitMs }) {
       const script = loaded.get(name);
       if (script === undefined) throw new TypeError(`No script ${name}`);
-      const values = new Map<string, ScriptValue>(Object.entries(args));
-      const argv = [...script.names.map((argument) => values.get(argument) ?? ""), ...rest].map(toArgument);
-      return link.call((redis) => evaluate(redis, script, [keys.length, ...keys, ...argv]), limitMs);
+      const named: Readonly<Record<string, ScriptValue>> = args;
+      const values: string[] = [...keys];
+      for (const argument of script.names) values.push(toArgument(named[argument] ?? ""));
+      for (const value of rest) values.push(toArgument(value));
+      return link.call((redis) => evaluate(redis, script, { keyCount: keys.length, values }), limitMs);
     },
   };
 }
@@ -158,17 +160,17 @@ function toArgument(value: ScriptValue): string {
   return String(Math.ceil(value));
 }
 
+/** The keys, and then the arguments. */
+interface ScriptInput {
+  readonly keyCount: number;
+  readonly values: readonly string[];
+}
+
 /** A script that the server does not know has run nothing: sending its text then runs it once. */
-async function evaluate(
-  redis: RedisClient,
-  script: LoadedScript,
-  args: (string | number)[],
-): Promise<unknown> {
-  const [keyCount = 0, ...values] = args;
-  try {
-    return await redis.evalsha(script.sha, keyCount, ...values);
-  } catch (error) {
+function evaluate(redis: RedisClient, script: LoadedScript, sent: ScriptInput): Promise<unknown> {
+  const { keyCount, values } = sent;
+  return redis.evalsha(script.sha, keyCount, ...values).catch((error: unknown) => {
     if (!(error instanceof Error && error.message.startsWith("NOSCRIPT"))) throw error;
     return redis.eval(script.text, keyCount, ...values);
-  }
+  });
 }
