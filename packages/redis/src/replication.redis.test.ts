@@ -16,7 +16,7 @@ beforeAll(async () => {
   master = await startRedis({ settings: { "repl-diskless-sync-delay": "0" } });
   replica = await startRedis({ settings: { replicaof: `127.0.0.1 ${master.port}` } });
   onMaster = new Redis(master.url);
-  await until(async () => (await onMaster.wait(1, 100)) === 1, { what: "the replica to follow" });
+  await until(isFollowed, { what: "the replica to follow" });
   tasks = createRedisTasks({
     redisUrl: master.url,
     leaseMs: 60_000,
@@ -25,6 +25,11 @@ beforeAll(async () => {
   });
   await tasks.start();
 });
+/** Without a write before it, WAIT is content with a replica that is still loading its first copy. */
+async function isFollowed(): Promise<boolean> {
+  await onMaster.set("probe", "1");
+  return (await onMaster.wait(1, 100)) === 1;
+}
 afterAll(async () => {
   await tasks?.stop();
   onMaster?.disconnect();
@@ -56,7 +61,7 @@ test("I1: what was acknowledged lies on the replica, though the master is gone t
 });
 
 test("many at once share their waits", async () => {
-  await until(async () => (await onMaster.wait(1, 100).catch(() => 0)) === 1, { what: "the replica again" });
+  await until(() => isFollowed().catch(() => false), { what: "the replica again" });
   await until(() => tasks.store.create(newTask()).catch(() => undefined), { what: "the store again" });
   await onMaster.config("RESETSTAT");
   await Promise.all(Array.from({ length: 200 }, () => tasks.store.create(newTask())));

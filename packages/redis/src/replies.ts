@@ -31,9 +31,6 @@ export function verdict<const Word extends string>(word: Word) {
 /** A number in a reply: a counter, or milliseconds since the epoch. */
 export const whole = z.int().nonnegative();
 
-/** The same as text, which is how a field of a hash comes. */
-export const wholeText = z.string().regex(/^\d+$/).transform(Number);
-
 /** `{"fenced", reason}`. */
 export const fenced = z
   .tuple([z.literal("fenced"), z.enum(["cancelled", "expired", "settled", "taken", "gone"])])

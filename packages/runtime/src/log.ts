@@ -1,4 +1,4 @@
-import { pino, stdTimeFunctions, type DestinationStream, type Logger } from "pino";
+import { pino, stdTimeFunctions, type DestinationStream, type Level, type Logger } from "pino";
 import type { Config, Role } from "./variables.ts";
 
 type Write = (data: Readonly<Record<string, unknown>>, message: string) => void;
@@ -49,16 +49,25 @@ function toStream(destination: { write(line: string): void }): DestinationStream
   return destination;
 }
 
-function wrap(logger: Logger): Log {
+/** `bound`: the logger whose lines carry what a child is bound to. It is made for the first of them: most children write none. */
+function wrap(logger: Logger, bound: () => Logger = () => logger): Log {
+  const write =
+    (level: Level): Write =>
+    (data, message) => {
+      if (logger.isLevelEnabled(level)) bound()[level](data, message);
+    };
   return {
-    trace: (data, message) => logger.trace(data, message),
-    debug: (data, message) => logger.debug(data, message),
-    info: (data, message) => logger.info(data, message),
-    warn: (data, message) => logger.warn(data, message),
-    error: (data, message) => logger.error(data, message),
-    fatal: (data, message) => logger.fatal(data, message),
+    trace: write("trace"),
+    debug: write("debug"),
+    info: write("info"),
+    warn: write("warn"),
+    error: write("error"),
+    fatal: write("fatal"),
     writes: (level) => logger.isLevelEnabled(level),
-    child: (bindings) => wrap(logger.child(bindings)),
+    child(bindings) {
+      let made: Logger | undefined;
+      return wrap(logger, () => (made ??= bound().child(bindings)));
+    },
   };
 }
 

@@ -62,7 +62,8 @@ export function createRun<Outcome>(signal: AbortSignal): Run<Outcome> {
   });
   const requests: InputRequest[] = [];
   const sleeps: Sleep[] = [];
-  const over = new AbortController();
+  /** Made for the first who asks: most tools never look at the signal. */
+  let over: AbortController | undefined;
   let state: "open" | "closing" | "ended" = "open";
   let closingWith: Outcome | undefined;
   let worksInFlight = 0;
@@ -75,8 +76,10 @@ export function createRun<Outcome>(signal: AbortSignal): Run<Outcome> {
     state = "ended";
     signal.removeEventListener("abort", stop);
     resolve(how);
-    over.abort(signal.aborted ? signal.reason : new RunEnded("The run has ended"));
+    if (over) tellOf(over);
   };
+  const tellOf = (ended: AbortController): void =>
+    ended.abort(signal.aborted ? signal.reason : new RunEnded("The run has ended"));
   const stop = (): void => end({ kind: "stopped" });
   const close = (how: Outcome): void => {
     if (state !== "open") return;
@@ -122,7 +125,12 @@ export function createRun<Outcome>(signal: AbortSignal): Run<Outcome> {
     outcome,
     isOpen: () => state === "open",
     hasEnded: () => state === "ended",
-    signal: over.signal,
+    get signal() {
+      if (over) return over.signal;
+      over = new AbortController();
+      if (state === "ended") tellOf(over);
+      return over.signal;
+    },
     end,
     close,
     broken(message) {
