@@ -1,4 +1,5 @@
 import type { TaskSnapshot, TaskStatus } from "@perdure/tasks";
+import { isoTime } from "./iso-time.ts";
 
 /*
  * The one place where a task takes its shape on the wire (SEP-2663 §Tasks). Everything here is text: what the store keeps
@@ -14,7 +15,7 @@ export function presentTask(snapshot: TaskSnapshot): string {
     snapshot.statusMessage === undefined ? "" : `"statusMessage":${JSON.stringify(snapshot.statusMessage)},`;
   return (
     `"taskId":${JSON.stringify(snapshot.taskId)},"status":"${snapshot.status}",${message}` +
-    `"createdAt":"${isoOf(snapshot.createdAtMs)}","lastUpdatedAt":"${isoOf(snapshot.lastUpdatedAtMs)}",` +
+    `"createdAt":"${isoTime(snapshot.createdAtMs)}","lastUpdatedAt":"${isoTime(snapshot.lastUpdatedAtMs)}",` +
     `"ttlMs":${Math.trunc(snapshot.ttlMs)},"pollIntervalMs":${Math.trunc(snapshot.pollIntervalMs)}`
   );
 }
@@ -33,7 +34,3 @@ const PAYLOADS: Record<TaskStatus, (snapshot: TaskSnapshot) => string> = {
 };
 
 const INTERNAL_ERROR = '{"code":-32603,"message":"Internal error"}';
-
-function isoOf(ms: number): string {
-  return new Date(ms).toISOString();
-}
