@@ -8,7 +8,7 @@ import { serve } from "../programs/program.ts";
  */
 
 const [url = "", kind = "job and record"] = process.argv.slice(2);
-const redis = new Redis(url, { enableAutoPipelining: true });
+const redis = new Redis(url);
 const queue = new Queue("anchor", { connection: redis });
 await queue.waitUntilReady();
 const record = "a".repeat(1400);

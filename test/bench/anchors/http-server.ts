@@ -12,7 +12,7 @@ import { portOf, serve } from "../programs/program.ts";
  */
 
 const [kind = "canned", url = ""] = process.argv.slice(2);
-const redis = kind === "canned" ? undefined : new Redis(url, { enableAutoPipelining: true });
+const redis = kind === "canned" ? undefined : new Redis(url);
 const queue = redis && kind === "add-and-set" ? new Queue("anchor", { connection: redis }) : undefined;
 await queue?.waitUntilReady();
 let canned = Buffer.from("{}");
